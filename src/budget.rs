@@ -1,0 +1,1 @@
+//! How many repetitions all calls together may cost.

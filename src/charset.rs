@@ -1,0 +1,1 @@
+//! Bytes of a body to text, by label and by what they are.

@@ -1,0 +1,1 @@
+//! Whether to attempt once more, and if not, why.

@@ -1,0 +1,1 @@
+//! Says what went wrong, in one line.

@@ -1,0 +1,1 @@
+//! Notes every attempt that reaches the client.

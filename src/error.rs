@@ -1,0 +1,276 @@
+//! The errors that we make, and how to look into those of others.
+
+use std::{error::Error, fmt, io, sync::Arc, time::Duration};
+
+use crate::{endpoint::Endpoint, names::names, retried::Retried};
+
+/// Any error, boxed. The same type as tower's.
+pub type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A chain longer than this is not walked to its end: an error may lie about its source.
+const CHAIN_LIMIT: usize = 64;
+
+/// Walks an error and everything below it.
+///
+/// `io::Error::source` skips the error that the `io::Error` was made from, and an `Arc` skips what it
+/// holds; this walk does not.
+pub(crate) fn chain<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| below(*error)).take(CHAIN_LIMIT)
+}
+
+fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    if let Some(inner) = own::<io::Error>(error).and_then(io::Error::get_ref) {
+        return Some(inner);
+    }
+    if let Some(inner) = error.downcast_ref::<Arc<dyn Error + Send + Sync>>() {
+        return Some(&**inner);
+    }
+    if let Some(inner) = error.downcast_ref::<Arc<dyn Error>>() {
+        return Some(&**inner);
+    }
+    error.source()
+}
+
+/// Returns `error` as an `E`, if it is one or a box or an `Arc` of one.
+fn own<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    if let Some(error) = error.downcast_ref::<E>() {
+        return Some(error);
+    }
+    if let Some(error) = error.downcast_ref::<Box<E>>() {
+        return Some(error);
+    }
+    if let Some(error) = error.downcast_ref::<Arc<E>>() {
+        return Some(error);
+    }
+    if let Some(error) = error.downcast_ref::<Box<Box<E>>>() {
+        return Some(error);
+    }
+    if let Some(error) = error.downcast_ref::<Box<Arc<E>>>() {
+        return Some(error);
+    }
+    error.downcast_ref::<Arc<Box<E>>>().map(|error| &***error)
+}
+
+/// Finds the first `E` in `error` or anywhere below it, through sources, boxes, `Arc`s and what an
+/// `io::Error` was made from.
+///
+/// ```
+/// use std::io;
+/// use tower_diagnose::{Refused, find};
+///
+/// let error = io::Error::other(Refused::new("circuit open"));
+/// assert_eq!(find::<Refused>(&error).unwrap().reason(), "circuit open");
+/// ```
+#[must_use]
+pub fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    chain(error).find_map(own::<E>)
+}
+
+/// Returns whether a limit of time is what failed: ours, tower's, tokio's, hyper's or the system's.
+///
+/// ```
+/// use std::io;
+///
+/// let error = io::Error::from(io::ErrorKind::TimedOut);
+/// assert!(tower_diagnose::is_timeout(&error));
+/// ```
+#[must_use]
+pub fn is_timeout(error: &(dyn Error + 'static)) -> bool {
+    chain(error).any(|error| {
+        own::<TimeoutError>(error).is_some()
+            || own::<tower::timeout::error::Elapsed>(error).is_some()
+            || own::<tokio::time::error::Elapsed>(error).is_some()
+            || own::<hyper::Error>(error).is_some_and(hyper::Error::is_timeout)
+            || own::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
+    })
+}
+
+/// A refusal on our own side, before anything was sent: for users' own breakers, limiters and guards.
+///
+/// It is shown as `POST /orders failed: circuit open (not sent)`, classed as
+/// [`ProxyPolicy`](crate::ErrorClass::ProxyPolicy), and not repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    reason: std::borrow::Cow<'static, str>,
+}
+
+impl Refused {
+    /// Creates a refusal; `reason` is a short phrase that may be shown to anybody.
+    #[must_use]
+    pub fn new(reason: impl Into<std::borrow::Cow<'static, str>>) -> Self {
+        Self {
+            reason: reason.into(),
+        }
+    }
+
+    /// Returns the reason given.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl Error for Refused {}
+
+/// What a limit of time covered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum TimeoutScope {
+    /// From the call to the head of the response.
+    Head,
+    /// Between two frames of a body.
+    BodyIdle,
+    /// From the head of the response to the end of its body.
+    BodyTotal,
+}
+
+names!(TimeoutScope, "a timeout's scope", {
+    Head => "head",
+    BodyIdle => "body_idle",
+    BodyTotal => "body_total",
+});
+
+/// A limit of time ran out.
+///
+/// Displays as `GET /api/modules timed out after 30s`.
+#[derive(Clone, Debug)]
+pub struct TimeoutError {
+    endpoint: Endpoint,
+    limit: Duration,
+    scope: TimeoutScope,
+}
+
+impl TimeoutError {
+    pub(crate) fn new(endpoint: Endpoint, limit: Duration, scope: TimeoutScope) -> Self {
+        Self {
+            endpoint,
+            limit,
+            scope,
+        }
+    }
+
+    /// Returns what was called.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Returns the limit that ran out.
+    #[must_use]
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Returns what the limit covered.
+    #[must_use]
+    pub fn scope(&self) -> TimeoutScope {
+        self.scope
+    }
+}
+
+impl fmt::Display for TimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} timed out after {:?}", self.endpoint, self.limit)
+    }
+}
+
+impl Error for TimeoutError {}
+
+/// An error after more than one attempt, or one whose repetition was given up.
+///
+/// It reads as the error that it holds, which is its `source()`.
+#[derive(Debug)]
+pub struct RetryError {
+    error: BoxError,
+    retried: Retried,
+}
+
+impl RetryError {
+    pub(crate) fn new(error: BoxError, retried: Retried) -> Self {
+        Self { error, retried }
+    }
+
+    /// Returns how many attempts there were and why there were no more.
+    #[must_use]
+    pub fn retried(&self) -> Retried {
+        self.retried
+    }
+
+    /// Returns the error of the last attempt.
+    #[must_use]
+    pub fn into_inner(self) -> BoxError {
+        self.error
+    }
+}
+
+impl fmt::Display for RetryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl Error for RetryError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_through_every_wrapping() {
+        let inner = || Refused::new("circuit open");
+        let wrapped: [BoxError; 9] = [
+            Box::new(inner()),
+            Box::new(Box::new(inner())),
+            Box::new(Arc::new(inner())),
+            Box::new(io::Error::other(inner())),
+            Box::new(io::Error::other(io::Error::other(inner()))),
+            Box::new(Box::new(io::Error::other(inner()))),
+            Box::new(Arc::new(io::Error::other(inner()))),
+            Box::new(Arc::<dyn Error + Send + Sync>::from(
+                BoxError::from(inner()),
+            )),
+            Box::new(RetryError::new(
+                Box::new(Box::new(inner())),
+                Retried::new(
+                    2,
+                    crate::retried::StopReason::AttemptsUsedUp,
+                    crate::Delivery::NotSent,
+                ),
+            )),
+        ];
+        for error in wrapped {
+            assert!(find::<Refused>(&*error).is_some(), "{error:?}");
+            assert!(find::<TimeoutError>(&*error).is_none(), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn an_endless_chain_ends() {
+        #[derive(Debug)]
+        struct Endless;
+        impl fmt::Display for Endless {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("endless")
+            }
+        }
+        impl Error for Endless {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                Some(&Endless)
+            }
+        }
+        assert!(find::<Refused>(&Endless).is_none());
+        assert!(!is_timeout(&Endless));
+    }
+}

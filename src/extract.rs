@@ -1,0 +1,1 @@
+//! What the server said, out of headers and the beginning of a body.

@@ -1,0 +1,1 @@
+//! Response headers that may be shown, and the ids among them.

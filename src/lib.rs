@@ -1,0 +1,58 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+// Vocabulary: plain data.
+mod argument;
+mod call;
+mod class;
+mod endpoint;
+mod error;
+mod names;
+mod outcome;
+mod path;
+mod record;
+mod request_timeout;
+mod retried;
+mod text;
+
+// Pure functions: values in, values out.
+mod backoff;
+mod budget;
+mod cause;
+mod charset;
+mod classify;
+mod decision;
+mod diagnosis;
+mod extract;
+mod headers;
+mod hint;
+mod json;
+mod payload;
+mod protocol;
+mod redact;
+mod retry_after;
+mod secrets;
+mod xml;
+
+// Layers: one directory each; they know of each other only by what they leave in extensions.
+pub mod diagnose;
+pub mod dispatch;
+pub mod recorder;
+pub mod respond;
+pub mod retry;
+pub mod timeout;
+
+// The roof.
+pub mod stack;
+
+pub use argument::{InvalidArgument, require_full_uuid};
+pub use call::CallRecorder;
+pub use class::{AuditClass, ErrorClass, FaultDomain};
+pub use classify::classify;
+pub use diagnosis::{Diagnosed, Diagnosis, ResponseExt};
+pub use endpoint::Endpoint;
+pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find, is_timeout};
+pub use names::UnknownName;
+pub use outcome::{Delivery, Facts, Idempotency, Outcome};
+pub use request_timeout::RequestTimeout;
+pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};

@@ -1,0 +1,1 @@
+//! A diagnosis as tools and agents read it.

@@ -1,0 +1,1 @@
+//! Failures that come with a good status: JSON-RPC, MCP, GraphQL, Slack, gRPC.

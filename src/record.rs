@@ -1,0 +1,1 @@
+//! What is kept of a call when it is over.

@@ -1,0 +1,1 @@
+//! Turns any error into an RFC 9457 response.

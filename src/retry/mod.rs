@@ -1,0 +1,1 @@
+//! Repeats a call exactly when that is safe.

@@ -1,0 +1,1 @@
+//! How long the server asks to wait.

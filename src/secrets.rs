@@ -1,0 +1,1 @@
+//! Which secrets a request sent, remembered in one block.

@@ -1,0 +1,1 @@
+//! The order of the layers, spelled once.

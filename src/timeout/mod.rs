@@ -1,0 +1,1 @@
+//! A limit of time that names what it stopped.

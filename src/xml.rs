@@ -1,0 +1,1 @@
+//! The message inside an XML document, without entity expansion.

@@ -1,0 +1,3 @@
+//! One binary: the crate as its users see it.
+
+mod support;

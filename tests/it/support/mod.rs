@@ -1,0 +1,1 @@
+//! What several tests need: servers that misbehave, probes, clients.
