@@ -3,6 +3,7 @@
 
 // Vocabulary: plain data.
 mod argument;
+mod attempt;
 mod call;
 mod class;
 mod endpoint;
@@ -46,6 +47,7 @@ pub mod timeout;
 pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
+pub use attempt::Attempt;
 pub use call::CallRecorder;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
