@@ -57,4 +57,5 @@ pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find,
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
 pub use request_timeout::RequestTimeout;
+pub use retry::{ReplayBody, Retry, RetryLayer};
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
