@@ -3,6 +3,7 @@
 
 // Vocabulary: plain data.
 mod argument;
+mod atomic;
 mod attempt;
 mod call;
 mod class;
@@ -48,6 +49,8 @@ pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
 pub use attempt::Attempt;
+pub use backoff::{Backoff, Jitter};
+pub use budget::RetryBudget;
 pub use call::CallRecorder;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
@@ -57,5 +60,5 @@ pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find,
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
 pub use request_timeout::RequestTimeout;
-pub use retry::{ReplayBody, Retry, RetryLayer};
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
+pub use retry::{ReplayBody, Retry, RetryLayer};

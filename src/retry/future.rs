@@ -103,17 +103,21 @@ where
                     this.state.set(State::Done);
                     let time_left = this.operation.time_left();
                     let mut pause = Box::new(Pause::new(result, after, time_left, withdrawal));
-                    if pause.is_drainable() {
-                        // A service that will not be ready again says so, as a rule, at once. Then
-                        // the response is still whole and can be returned.
-                        let failed = this.spare.as_ref().is_some_and(|spare| {
-                            matches!(spare.clone().poll_ready(cx), Poll::Ready(Err(_)))
-                        });
-                        if let (true, Some(last)) = (failed, pause.take_last()) {
-                            return Poll::Ready(this.operation.finish(last, StopReason::NotReady));
+                    // A service that will not be ready again says so, as a rule, at once. Then the
+                    // response is still whole and can be returned.
+                    let refusal = if pause.is_drainable() && has_failed(this.spare, cx) {
+                        Some(StopReason::NotReady)
+                    } else if !this.operation.claim_body() {
+                        Some(StopReason::BodyNotReplayable)
+                    } else {
+                        None
+                    };
+                    if let Some(reason) = refusal {
+                        if let Some(last) = pause.take_last() {
+                            return Poll::Ready(this.operation.finish(last, reason));
                         }
-                        pause.discard();
                     }
+                    pause.discard();
                     this.state.set(State::Pausing { pause });
                 }
                 StateProj::Pausing { pause } => {
@@ -150,6 +154,14 @@ where
             }
         }
     }
+}
+
+/// Returns whether the service says at once that it will not be ready. What it reserves for that
+/// answer, it gets back.
+fn has_failed<S: Service<T> + Clone, T>(spare: &Option<S>, cx: &mut Context<'_>) -> bool {
+    spare
+        .as_ref()
+        .is_some_and(|service| matches!(service.clone().poll_ready(cx), Poll::Ready(Err(_))))
 }
 
 impl<S, F, B, R> fmt::Debug for ResponseFuture<S, F, B, R> {

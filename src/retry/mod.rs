@@ -84,6 +84,7 @@
 //! [RFC 9110 §9.2]: https://www.rfc-editor.org/rfc/rfc9110#section-9.2
 
 mod future;
+mod kept;
 mod layer;
 mod operation;
 mod pause;
@@ -95,5 +96,5 @@ mod timer;
 
 pub use future::ResponseFuture;
 pub use layer::RetryLayer;
-pub use replay::ReplayBody;
+pub use replay::{ReplayBody, Superseded};
 pub use service::Retry;

@@ -185,7 +185,10 @@ impl<B> Operation<B> {
             Ok(response) => {
                 let status = response.status();
                 let below = response.extensions().get::<Retried>().copied();
-                self.note(below, below.map_or(Delivery::Answered, |below| below.delivery()));
+                self.note(
+                    below,
+                    below.map_or(Delivery::Answered, |below| below.delivery()),
+                );
                 if !is_failure(status) {
                     return Verdict::Stop(StopReason::Succeeded);
                 }
@@ -220,7 +223,10 @@ impl<B> Operation<B> {
             number: self.number,
             max_attempts: self.max_attempts,
             body_is_replayable: self.can_replay(),
-            backoff: self.rules.backoff.delay(self.number, self.rules.random.draw()),
+            backoff: self
+                .rules
+                .backoff
+                .delay(self.number, self.rules.random.draw()),
             retry_after: self.retry_after(answer),
             retry_after_limit: self.rules.retry_after_limit.unwrap_or(Duration::MAX),
             time_left: self.time_left(),
@@ -392,6 +398,15 @@ impl<B> Operation<B> {
     fn can_replay(&self) -> bool {
         match &self.kept {
             Kept::Whole { replay, .. } => replay.can_replay(),
+            Kept::Target(_) | Kept::Nothing => false,
+        }
+    }
+
+    /// Lets the attempt before read no more of the body, so that it can still be replayed after the
+    /// wait. Returns whether it can.
+    pub(super) fn claim_body(&self) -> bool {
+        match &self.kept {
+            Kept::Whole { replay, .. } => replay.claim(),
             Kept::Target(_) | Kept::Nothing => false,
         }
     }

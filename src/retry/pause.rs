@@ -65,11 +65,16 @@ impl<R: Body> Pause<R> {
         matches!(&self.last, Last::Whole(Ok(response)) if !response.body().is_end_stream())
     }
 
-    /// Begins to throw away the last response.
+    /// Begins to throw away the last response. One without a body is in nobody's way and stays.
     pub(super) fn discard(&mut self) {
+        if !self.is_drainable() {
+            return;
+        }
         self.last = match std::mem::replace(&mut self.last, Last::Drained) {
             // What is known to be too long, or to have no end, is not worth a read.
-            Last::Whole(Ok(response)) if response.body().size_hint().lower() <= DRAIN_LIMIT as u64 => {
+            Last::Whole(Ok(response))
+                if response.body().size_hint().lower() <= DRAIN_LIMIT as u64 =>
+            {
                 Last::Draining {
                     body: Box::pin(response.into_body()),
                     left: DRAIN_LIMIT,
@@ -116,7 +121,11 @@ impl<R: Body> Pause<R> {
 }
 
 /// Completes when the body has ended, failed, or turned out to be too long.
-fn poll_drained<R: Body>(mut body: Pin<&mut R>, left: &mut usize, cx: &mut Context<'_>) -> Poll<()> {
+fn poll_drained<R: Body>(
+    mut body: Pin<&mut R>,
+    left: &mut usize,
+    cx: &mut Context<'_>,
+) -> Poll<()> {
     while !body.is_end_stream() {
         let Some(Ok(frame)) = ready!(body.as_mut().poll_frame(cx)) else {
             break;

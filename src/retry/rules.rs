@@ -11,7 +11,10 @@ use std::{
 use http::{HeaderMap, Request};
 
 use crate::{
-    attempt::Attempt, backoff::{Backoff, Random}, budget::RetryBudget, endpoint::Endpoint,
+    attempt::Attempt,
+    backoff::{Backoff, Random},
+    budget::RetryBudget,
+    endpoint::Endpoint,
     outcome::Idempotency,
 };
 

@@ -8,12 +8,7 @@ use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
-use super::{
-    future::ResponseFuture,
-    operation::Operation,
-    replay::ReplayBody,
-    rules::Rules,
-};
+use super::{future::ResponseFuture, operation::Operation, replay::ReplayBody, rules::Rules};
 use crate::error::BoxError;
 
 /// The service of [`RetryLayer`](super::RetryLayer).
