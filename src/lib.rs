@@ -4,6 +4,7 @@
 // Vocabulary: plain data.
 mod argument;
 mod atomic;
+mod attempt;
 mod call;
 mod class;
 mod endpoint;
@@ -48,6 +49,7 @@ pub mod timeout;
 pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
+pub use attempt::Attempt;
 pub use backoff::{Backoff, Jitter};
 pub use budget::RetryBudget;
 pub use call::CallRecorder;
@@ -60,4 +62,4 @@ pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
-pub use retry::ReplayBody;
+pub use retry::{ReplayBody, Retry, RetryLayer};
