@@ -3,10 +3,12 @@
 
 // Vocabulary: plain data.
 mod argument;
+mod attempts;
 mod call;
 mod class;
 mod endpoint;
 mod error;
+mod kept;
 mod names;
 mod outcome;
 mod path;
@@ -14,6 +16,7 @@ mod record;
 mod request_timeout;
 mod retried;
 mod text;
+mod timestamp;
 
 // Pure functions: values in, values out.
 mod backoff;
@@ -46,13 +49,17 @@ pub mod timeout;
 pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
+pub use attempts::AttemptRecord;
 pub use call::CallRecorder;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
 pub use diagnosis::{Diagnosed, Diagnosis, ResponseExt};
+pub use dispatch::{Dispatch, DispatchLayer};
 pub use endpoint::Endpoint;
 pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find, is_timeout};
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
+pub use record::{BodyEnd, CallRecord, PathTemplate, RecordSink};
+pub use recorder::{Recorder, RecorderLayer};
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
