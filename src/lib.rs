@@ -61,6 +61,11 @@ pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find,
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
 pub use record::{BodyEnd, CallRecord, PathTemplate, RecordSink};
-pub use recorder::{Recorder, RecorderLayer};
+#[cfg(feature = "metrics")]
+#[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+pub use recorder::MetricsSink;
+pub use recorder::{
+    CallFilter, FanOut, JsonLines, RecentCalls, Recorder, RecorderLayer, TracingSink, fan_out,
+};
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};

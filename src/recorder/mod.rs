@@ -22,6 +22,17 @@
 //! error whose type we do not know, it is what a [`DispatchLayer`](crate::DispatchLayer) further in
 //! noted, or else proxy_internal.
 //!
+//! A sink runs where the call ends, and what it takes, the call takes:
+//!
+//! | sink | does | under pressure |
+//! |---|---|---|
+//! | a closure | what you wrote | if it blocks, so does the task that ended the call |
+//! | [`RecentCalls`] | keeps the last records in memory | the oldest record makes room |
+//! | [`JsonLines`] | writes a line per record from a thread of its own | past its queue, records are dropped, counted, and the count is written |
+//! | [`TracingSink`] | one `tracing` event per record | as your subscriber does |
+//! | `MetricsSink` (feature `metrics`) | a histogram, a counter, a gauge | past their limit, endpoints are labelled `other` |
+//! | [`FanOut`] | passes a copy to several | as the slowest of them does |
+//!
 //! Outside a retry layer there is one record for all attempts; inside there is one for each.
 //! Durations come from tokio's clock. Waiting in `poll_ready` is not part of the call.
 //!
@@ -52,12 +63,33 @@
 
 mod body;
 mod bytes_out;
+#[cfg(feature = "axum")]
+mod calls_page;
+#[cfg(feature = "axum")]
+mod calls_query;
+mod fan_out;
+mod filter;
 mod future;
+mod json_lines;
 mod layer;
+#[cfg(feature = "metrics")]
+mod metrics;
+mod recent;
 mod recording;
 mod service;
 mod told;
+mod tracing_sink;
 
+#[cfg(feature = "metrics")]
+pub use self::metrics::MetricsSink;
 pub use self::{
-    body::ResponseBody, future::ResponseFuture, layer::RecorderLayer, service::Recorder,
+    body::ResponseBody,
+    fan_out::{FanOut, fan_out},
+    filter::CallFilter,
+    future::ResponseFuture,
+    json_lines::JsonLines,
+    layer::RecorderLayer,
+    recent::RecentCalls,
+    service::Recorder,
+    tracing_sink::TracingSink,
 };
