@@ -5,10 +5,12 @@
 mod argument;
 mod atomic;
 mod attempt;
+mod attempts;
 mod call;
 mod class;
 mod endpoint;
 mod error;
+mod kept;
 mod names;
 mod outcome;
 mod path;
@@ -16,6 +18,7 @@ mod record;
 mod request_timeout;
 mod retried;
 mod text;
+mod timestamp;
 
 // Pure functions: values in, values out.
 mod backoff;
@@ -52,14 +55,23 @@ pub use argument::{InvalidArgument, require_full_uuid};
 pub use attempt::Attempt;
 pub use backoff::{Backoff, Jitter};
 pub use budget::RetryBudget;
+pub use attempts::AttemptRecord;
 pub use call::CallRecorder;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
 pub use diagnosis::{Diagnosed, Diagnosis, ResponseExt};
+pub use dispatch::{Dispatch, DispatchLayer};
 pub use endpoint::Endpoint;
 pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find, is_timeout};
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
+pub use record::{BodyEnd, CallRecord, PathTemplate, RecordSink};
+#[cfg(feature = "metrics")]
+#[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+pub use recorder::MetricsSink;
+pub use recorder::{
+    CallFilter, FanOut, JsonLines, RecentCalls, Recorder, RecorderLayer, TracingSink, fan_out,
+};
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
 pub use retry::{ReplayBody, Retry, RetryLayer};
