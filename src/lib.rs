@@ -13,6 +13,7 @@ mod path;
 mod record;
 mod request_timeout;
 mod retried;
+mod target;
 mod text;
 
 // Pure functions: values in, values out.
