@@ -17,6 +17,7 @@ mod path;
 mod record;
 mod request_timeout;
 mod retried;
+mod target;
 mod text;
 mod timestamp;
 
