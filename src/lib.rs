@@ -3,6 +3,7 @@
 
 // Vocabulary: plain data.
 mod argument;
+mod atomic;
 mod call;
 mod class;
 mod endpoint;
@@ -47,6 +48,8 @@ pub mod timeout;
 pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
+pub use backoff::{Backoff, Jitter};
+pub use budget::RetryBudget;
 pub use call::CallRecorder;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
@@ -61,3 +64,4 @@ pub use payload::Payload;
 pub use protocol::Protocol;
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
+pub use retry::ReplayBody;
