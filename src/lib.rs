@@ -34,6 +34,7 @@ mod protocol;
 mod redact;
 mod retry_after;
 mod secrets;
+mod transport;
 mod xml;
 
 // Layers: one directory each; they know of each other only by what they leave in extensions.
