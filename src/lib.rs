@@ -23,15 +23,25 @@ mod charset;
 mod classify;
 mod decision;
 mod diagnosis;
+mod entries;
 mod extract;
+mod field;
+mod form;
 mod headers;
 mod hint;
+mod html;
 mod json;
+mod lexer;
+mod mask;
+mod member;
 mod payload;
+mod phrase;
 mod protocol;
 mod redact;
 mod retry_after;
 mod secrets;
+mod sse;
+mod words;
 mod xml;
 
 // Layers: one directory each; they know of each other only by what they leave in extensions.
