@@ -43,10 +43,22 @@ mod tests {
     fn hides_echoes_internals_and_secrets_and_nothing_else() {
         for (text, masked) in [
             (r#"{"a":1}"#, r#"{"a":1}"#),
-            (r#"{"msg":"m","input":"pw"}"#, r#"{"msg":"m","input":"[redacted]"}"#),
-            (r#"{"input": {"a":["x"]}, "b":2}"#, r#"{"input": "[redacted]", "b":2}"#),
-            (r#"{"input":null,"debug":false}"#, r#"{"input":null,"debug":false}"#),
-            (r#"[{"Client_Secret":"s"},{"token":7}]"#, r#"[{"Client_Secret":"[redacted]"},{"token":"[redacted]"}]"#),
+            (
+                r#"{"msg":"m","input":"pw"}"#,
+                r#"{"msg":"m","input":"[redacted]"}"#,
+            ),
+            (
+                r#"{"input": {"a":["x"]}, "b":2}"#,
+                r#"{"input": "[redacted]", "b":2}"#,
+            ),
+            (
+                r#"{"input":null,"debug":false}"#,
+                r#"{"input":null,"debug":false}"#,
+            ),
+            (
+                r#"[{"Client_Secret":"s"},{"token":7}]"#,
+                r#"[{"Client_Secret":"[redacted]"},{"token":"[redacted]"}]"#,
+            ),
             (r#"["input","x"]"#, r#"["input","x"]"#),
             (r#"{"input":"cut off"#, r#"{"input":"[redacted]""#),
             (r#"{"\u0069nput":"pw"}"#, r#"{"\u0069nput":"[redacted]"}"#),

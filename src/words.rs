@@ -117,6 +117,7 @@ impl<'a> Words<'a> {
                 out.push("", Cow::Owned(format!("{place} {code}")));
             }
             (None, _, Some(code)) => out.weak = out.weak.take().or(Some(code.clone())),
+            (None, _, None) if details.is_empty() => out.append(self.fields),
             (None, _, None) => {}
         }
         out.append(details);
