@@ -13,6 +13,7 @@ mod path;
 mod record;
 mod request_timeout;
 mod retried;
+mod shape;
 mod text;
 
 // Pure functions: values in, values out.
@@ -27,6 +28,8 @@ mod extract;
 mod headers;
 mod hint;
 mod json;
+mod named;
+mod needles;
 mod payload;
 mod protocol;
 mod redact;
@@ -52,6 +55,7 @@ pub use classify::classify;
 pub use diagnosis::{Diagnosed, Diagnosis, ResponseExt};
 pub use endpoint::Endpoint;
 pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find, is_timeout};
+pub use headers::RedactedHeaders;
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
 pub use request_timeout::RequestTimeout;
