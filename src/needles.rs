@@ -149,7 +149,12 @@ impl<'a> Found<'a> {
     }
 
     /// Takes a header's value apart; `keep` makes of a part what can be kept.
-    fn value<'v>(&mut self, value: &'v str, is_cookie: bool, keep: &dyn Fn(&'v str) -> Cow<'a, str>) {
+    fn value<'v>(
+        &mut self,
+        value: &'v str,
+        is_cookie: bool,
+        keep: &dyn Fn(&'v str) -> Cow<'a, str>,
+    ) {
         let value = value.trim();
         self.add(keep(value));
         if is_cookie {
@@ -172,7 +177,10 @@ impl<'a> Found<'a> {
         }
         for parameter in credentials.split([',', ' ', ';']) {
             if let Some((name, value)) = parameter.split_once('=') {
-                if !PUBLIC.iter().any(|public| name.eq_ignore_ascii_case(public)) {
+                if !PUBLIC
+                    .iter()
+                    .any(|public| name.eq_ignore_ascii_case(public))
+                {
                     self.part(value, keep);
                 }
             }

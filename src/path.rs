@@ -38,9 +38,8 @@ pub(crate) fn keeps(segment: &str) -> Option<&str> {
     if is_bot_token(segment) {
         return segment.get(..3);
     }
-    let is_secret = is_jwt(segment)
-        || is_mixed(segment)
-        || shape::prefixed_key(first, segment).is_some();
+    let is_secret =
+        is_jwt(segment) || is_mixed(segment) || shape::prefixed_key(first, segment).is_some();
     is_secret.then_some("")
 }
 
@@ -126,7 +125,10 @@ mod tests {
                 "/caf%C3%A9-de-la-gare-du-nord/menu",
                 "/caf%C3%A9-de-la-gare-du-nord/menu",
             ),
-            ("/x/aB1%2FaB1%2FaB1%2FaB1%2FaB1", "/x/aB1%2FaB1%2FaB1%2FaB1%2FaB1"),
+            (
+                "/x/aB1%2FaB1%2FaB1%2FaB1%2FaB1",
+                "/x/aB1%2FaB1%2FaB1%2FaB1%2FaB1",
+            ),
             ("/x/aB1%2FaB1%2FaB1%2FaB1%2FaB1aB1aB1aB1", "/x/[redacted]"),
             ("/ÄÄÄÄÄÄÄÄÄÄaA1", "/ÄÄÄÄÄÄÄÄÄÄaA1"),
             ("*", "*"),

@@ -125,9 +125,7 @@ impl<'a> Pass<'_, 'a> {
             if !is_inside && self.secret(None) {
                 return;
             }
-            self.word = c
-                .is_some_and(is_word)
-                .then(|| self.word.unwrap_or(self.at));
+            self.word = c.is_some_and(is_word).then(|| self.word.unwrap_or(self.at));
             self.at += c.map_or(1, char::len_utf8);
         }
     }
@@ -146,7 +144,9 @@ impl<'a> Pass<'_, 'a> {
     fn secret(&mut self, shaped: Option<Range<usize>>) -> bool {
         let known = self.needles.end_at(self.text, self.at);
         let (start, end) = match (known, shaped) {
-            (Some(end), Some(shaped)) if shaped.end >= end => (shaped.start.min(self.at), shaped.end),
+            (Some(end), Some(shaped)) if shaped.end >= end => {
+                (shaped.start.min(self.at), shaped.end)
+            }
             (Some(end), _) => (self.at, end),
             (None, Some(shaped)) => (shaped.start, shaped.end),
             (None, None) => return false,
@@ -179,7 +179,9 @@ impl<'a> Pass<'_, 'a> {
             return;
         };
         let start = self.at + slashes.len();
-        let end = self.url.map_or_else(|| self.reference_end(start), |url| url.end);
+        let end = self
+            .url
+            .map_or_else(|| self.reference_end(start), |url| url.end);
         let Some(rest) = self.text.get(start..end) else {
             self.at = start;
             return;
@@ -213,7 +215,10 @@ impl<'a> Pass<'_, 'a> {
         let end = rest
             .find(|c: char| {
                 is_reference_end(c)
-                    || matches!(c, '/' | '?' | '#' | '\\' | '\'' | ',' | ';' | '(' | ')' | '[' | ']')
+                    || matches!(
+                        c,
+                        '/' | '?' | '#' | '\\' | '\'' | ',' | ';' | '(' | ')' | '[' | ']'
+                    )
             })
             .unwrap_or(rest.len());
         let segment = rest[..end].trim_end_matches(is_trailing);
@@ -312,7 +317,10 @@ impl<'a> Pass<'_, 'a> {
 
 /// Returns whether `c` at the end of a reference belongs to the sentence around it.
 fn is_trailing(c: char) -> bool {
-    matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '\'' | ')' | ']' | '}' | '*')
+    matches!(
+        c,
+        '.' | ',' | ';' | ':' | '!' | '?' | '\'' | ')' | ']' | '}' | '*'
+    )
 }
 
 #[cfg(test)]

@@ -34,7 +34,9 @@ pub(crate) const fn breaks_line(c: char) -> bool {
 /// Returns whether `c` is part of a word: an ASCII letter, digit or underscore, or a letter of the
 /// other scripts that put blanks between words.
 pub(crate) fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || (('\u{c0}'..'\u{590}').contains(&c) && c.is_alphanumeric())
+    c.is_ascii_alphanumeric()
+        || c == '_'
+        || (('\u{c0}'..'\u{590}').contains(&c) && c.is_alphanumeric())
 }
 
 /// Returns `text` on one line: what breaks a line becomes a space, runs of space collapse, the ends
@@ -62,8 +64,12 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
             if gap && !line.is_empty() {
                 line.push(' ');
             }
+            marks = match is_mark(c) {
+                true if gap => 1,
+                true => marks + 1,
+                false => 0,
+            };
             gap = false;
-            marks = if is_mark(c) { marks + 1 } else { 0 };
             if marks <= MARKS_CAP {
                 line.push(c);
             }
@@ -86,7 +92,10 @@ fn clean_len(text: &str) -> usize {
     for (at, c) in text.char_indices() {
         match c {
             ' ' if after_space => return settled,
-            ' ' => after_space = true,
+            ' ' => {
+                after_space = true;
+                marks = 0;
+            }
             '!'..='~' => {
                 settled = at + 1;
                 after_space = false;

@@ -19,7 +19,10 @@ fn one_line_removes_what_breaks_a_line() {
         ("title\u{9d}0;owned\u{9c}rest", "title rest"),
         ("title\u{1b}]0;not ended", "title ]0;not ended"),
         ("title\u{1b}]0;not ended\nnext", "title ]0;not ended next"),
-        ("a\u{1b}]8;;http://h\u{1b}\\link\u{1b}]8;;\u{1b}\\b", "a link b"),
+        (
+            "a\u{1b}]8;;http://h\u{1b}\\link\u{1b}]8;;\u{1b}\\b",
+            "a link b",
+        ),
         ("dcs\u{1b}P1;2|payload\u{1b}\\end", "dcs end"),
         ("dcs\u{90}payload\u{9c}end", "dcs end"),
         ("apc\u{1b}_G\u{1b}\\end", "apc end"),
@@ -36,7 +39,10 @@ fn one_line_removes_what_breaks_a_line() {
         ("\n\n", ""),
         (" ", ""),
         ("", ""),
-        ("مى\u{200c}خواهم 👩\u{200d}💻 ok", "مى\u{200c}خواهم 👩\u{200d}💻 ok"),
+        (
+            "مى\u{200c}خواهم 👩\u{200d}💻 ok",
+            "مى\u{200c}خواهم 👩\u{200d}💻 ok",
+        ),
         ("e\u{301}", "e\u{301}"),
         (
             "z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}algo",
@@ -51,7 +57,13 @@ fn one_line_removes_what_breaks_a_line() {
 
 #[test]
 fn a_clean_text_is_borrowed() {
-    for text in ["", "plain words", "wörter auf deutsch", "数据库已锁定", "e\u{301} a"] {
+    for text in [
+        "",
+        "plain words",
+        "wörter auf deutsch",
+        "数据库已锁定",
+        "e\u{301} a",
+    ] {
         assert!(matches!(one_line(text), Cow::Borrowed(_)), "{text:?}");
     }
 }
