@@ -18,6 +18,7 @@ mod record;
 mod request_timeout;
 mod retried;
 mod target;
+mod shape;
 mod text;
 mod timestamp;
 
@@ -43,6 +44,8 @@ mod line;
 mod lexer;
 mod mask;
 mod member;
+mod named;
+mod needles;
 mod payload;
 mod phrase;
 mod protocol;
