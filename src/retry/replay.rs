@@ -227,3 +227,7 @@ impl Error for Superseded {}
 #[cfg(test)]
 #[path = "../../tests/unit/replay.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "../../tests/unit/replay_wire.rs"]
+mod wire_tests;
