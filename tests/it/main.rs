@@ -1,3 +1,8 @@
 //! One binary: the crate as its users see it.
 
 mod support;
+
+mod retry;
+mod retry_hooks;
+mod retry_ready;
+mod retry_time;

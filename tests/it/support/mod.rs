@@ -1,1 +1,3 @@
 //! What several tests need: servers that misbehave, probes, clients.
+
+pub mod scripted;
