@@ -6,3 +6,4 @@ mod retry;
 mod retry_hooks;
 mod retry_ready;
 mod retry_time;
+mod retry_wire;
