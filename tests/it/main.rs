@@ -1,3 +1,9 @@
 //! One binary: the crate as its users see it.
 
 mod support;
+
+mod retry;
+mod retry_hooks;
+mod retry_ready;
+mod retry_time;
+mod retry_wire;
