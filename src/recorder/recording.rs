@@ -126,7 +126,9 @@ impl Recording {
     }
 
     fn judge(&self, judge: impl FnOnce(&mut Facts) -> Option<Outcome>) -> Option<Outcome> {
-        let mut facts = self.open.as_ref()?.recorder.snapshot();
+        let open = self.open.as_ref()?;
+        let mut facts = open.recorder.snapshot();
+        facts.last_status = open.head.as_ref().and_then(|(_, told)| told.status);
         judge(&mut facts)
     }
 
