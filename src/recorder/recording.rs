@@ -88,6 +88,13 @@ impl Recording {
         Some(self)
     }
 
+    /// The inner service is not called at all: it could not be made ready.
+    pub(super) fn refused(&self) {
+        if let Some(open) = &self.open {
+            open.recorder.attempt_refused(None);
+        }
+    }
+
     /// The call failed without an answer.
     pub(super) fn failed<E: 'static>(mut self, error: &E) {
         if let Some(open) = self.open.take() {
@@ -187,7 +194,7 @@ impl Open {
                 .unwrap_or(Delivery::Unknown),
             attempts: match (notes.facts.requests, retried) {
                 (0, Some(retried)) => retried.attempts(),
-                (0, None) => told.attempts,
+                (0, None) if notes.delivery().is_none() => told.attempts,
                 (noted, _) => noted,
             },
             stop: retried.map(|retried| retried.stop()),
