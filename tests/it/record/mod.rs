@@ -2,6 +2,8 @@
 
 mod body;
 mod endings;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod nested;
 mod sinks;
 mod storm;
