@@ -5,14 +5,14 @@ use std::error::Error;
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::{
+    call::Notes,
+    class::{ErrorClass, FaultDomain},
     classify::{as_error, classify, delivery},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, find},
     headers::request_id,
-    class::{ErrorClass, FaultDomain},
     outcome::{Delivery, Facts, Outcome},
     retried::Retried,
-    call::Notes,
 };
 
 /// What an answer or an error says of its call.
@@ -74,10 +74,13 @@ impl Told {
             told.adopt(diagnosis);
             return told;
         }
-        let outcome = classify(Some(error), &notes.facts).unwrap_or(INTERNAL);
+        let outcome = match classify(Some(error), &notes.facts) {
+            Some(outcome) if outcome.class() != ErrorClass::ProxyInternal => outcome,
+            // Boxed, but of a type that nobody knows.
+            _ => notes.failure().unwrap_or(INTERNAL),
+        };
         let retried = retried(error);
         Self {
-            status: outcome.status(),
             outcome: Some(outcome),
             delivery: Some(retried.map_or_else(|| delivery(error), |retried| retried.delivery())),
             // A broken connection proves an attempt; other failures may lie on our own side.
@@ -111,5 +114,11 @@ fn retried(error: &(dyn Error + 'static)) -> Option<Retried> {
 
 /// Returns the gRPC status of a head or of trailers. What is no number is no status.
 pub(super) fn grpc_status(headers: &HeaderMap) -> Option<u32> {
-    headers.get("grpc-status")?.to_str().ok()?.trim().parse().ok()
+    headers
+        .get("grpc-status")?
+        .to_str()
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
 }

@@ -1,5 +1,6 @@
 //! One binary: the crate as its users see it.
 
+mod record;
 mod support;
 
 mod retry;
