@@ -57,3 +57,4 @@ pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
+pub use timeout::{RequestBodyTimeoutLayer, TimeoutLayer};

@@ -1,3 +1,6 @@
 //! One binary: the crate as its users see it.
 
 mod support;
+mod timeout;
+mod timeout_body;
+mod timeout_sockets;
