@@ -2,8 +2,48 @@
 
 use std::{borrow::Cow, error::Error};
 
+use crate::{
+    classify::delivery,
+    outcome::Delivery,
+    text::one_line,
+    transport::{Failure, Fault, Limit, read},
+};
+
 /// Returns what stands between `failed: ` and the bracket of the line.
+///
+/// A POSIX or resolver code where one is known, else a phrase; never the text of a library, which
+/// may hold a host.
 pub(crate) fn cause(error: &(dyn Error + 'static)) -> Cow<'static, str> {
-    let _ = error;
-    Cow::Borrowed("internal error")
+    Cow::Borrowed(match read(error) {
+        Failure::Overloaded => "service overloaded",
+        Failure::Refused(refused) => return Cow::Owned(one_line(refused.reason())),
+        Failure::InvalidArgument(argument) => return Cow::Owned(argument.to_string()),
+        Failure::RequestBody => "request body failed",
+        Failure::TimedOut(Limit::Known(limit)) => {
+            return Cow::Owned(format!("timed out after {limit:?}"));
+        }
+        Failure::TimedOut(Limit::Unknown) => "timed out",
+        Failure::TimedOut(Limit::System) => "ETIMEDOUT",
+        Failure::InvalidRequest => "invalid request",
+        Failure::Network(Fault::Code(code)) => code,
+        Failure::Network(Fault::Closed) => "connection closed before a response",
+        Failure::Network(Fault::Tls) => "TLS handshake failed",
+        Failure::Network(Fault::StreamRefused) => "stream refused",
+        Failure::Network(Fault::InvalidResponse) => "invalid response",
+        Failure::Network(Fault::Other) => "network error",
+        Failure::Unknown => "internal error",
+    })
+}
+
+/// Returns whether our own side refused before anything left: the line ends `(not sent)`.
+pub(crate) fn is_refusal(error: &(dyn Error + 'static)) -> bool {
+    let refused = matches!(
+        read(error),
+        Failure::Overloaded
+            | Failure::Refused(_)
+            | Failure::InvalidArgument(_)
+            | Failure::InvalidRequest
+    );
+    // An earlier attempt may have got further than the last one.
+    refused && delivery(error) == Delivery::NotSent
 }

@@ -12,8 +12,8 @@ const CHAIN_LIMIT: usize = 64;
 
 /// Walks an error and everything below it.
 ///
-/// `io::Error::source` skips the error that the `io::Error` was made from, and an `Arc` skips what it
-/// holds; this walk does not.
+/// `io::Error::source` skips the error that the `io::Error` was made from, an `Arc` skips what it
+/// holds, and `h2::Error` has no source at all; this walk sees what is there.
 pub(crate) fn chain<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
@@ -22,6 +22,9 @@ pub(crate) fn chain<'a>(
 
 fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     if let Some(inner) = own::<io::Error>(error).and_then(io::Error::get_ref) {
+        return Some(inner);
+    }
+    if let Some(inner) = own::<h2::Error>(error).and_then(h2::Error::get_io) {
         return Some(inner);
     }
     if let Some(inner) = error.downcast_ref::<Arc<dyn Error + Send + Sync>>() {
@@ -34,7 +37,7 @@ fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
 }
 
 /// Returns `error` as an `E`, if it is one or a box or an `Arc` of one.
-fn own<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+pub(crate) fn own<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     if let Some(error) = error.downcast_ref::<E>() {
         return Some(error);
     }

@@ -3,10 +3,14 @@
 
 // Vocabulary: plain data.
 mod argument;
+mod atomic;
+mod attempt;
+mod attempts;
 mod call;
 mod class;
 mod endpoint;
 mod error;
+mod kept;
 mod names;
 mod outcome;
 mod path;
@@ -15,6 +19,7 @@ mod request_timeout;
 mod retried;
 mod target;
 mod text;
+mod timestamp;
 
 // Pure functions: values in, values out.
 mod backoff;
@@ -28,11 +33,13 @@ mod extract;
 mod headers;
 mod hint;
 mod json;
+mod line;
 mod payload;
 mod protocol;
 mod redact;
 mod retry_after;
 mod secrets;
+mod transport;
 mod xml;
 
 // Layers: one directory each; they know of each other only by what they leave in extensions.
@@ -47,14 +54,31 @@ pub mod timeout;
 pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
+pub use attempt::Attempt;
+pub use backoff::{Backoff, Jitter};
+pub use budget::RetryBudget;
+pub use attempts::AttemptRecord;
 pub use call::CallRecorder;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
+pub use diagnose::{Diagnose, DiagnoseLayer, LogPolicy};
 pub use diagnosis::{Diagnosed, Diagnosis, ResponseExt};
+pub use dispatch::{Dispatch, DispatchLayer};
 pub use endpoint::Endpoint;
 pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find, is_timeout};
+pub use headers::RedactedHeaders;
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
+pub use record::{BodyEnd, CallRecord, PathTemplate, RecordSink};
+#[cfg(feature = "metrics")]
+#[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+pub use recorder::MetricsSink;
+pub use recorder::{
+    CallFilter, FanOut, JsonLines, RecentCalls, Recorder, RecorderLayer, TracingSink, fan_out,
+};
+pub use payload::Payload;
+pub use protocol::Protocol;
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
-pub use timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
+pub use retry::{ReplayBody, Retry, RetryLayer};
+pub use timeout::{RequestBodyTimeoutLayer, Timeout, TimeoutLayer};

@@ -44,6 +44,19 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
+/// Returns whether [`one_line`] would leave `text` as it is.
+pub(crate) fn is_one_line(text: &str) -> bool {
+    let mut gap = true;
+    for c in text.chars() {
+        let is_space = c == ' ';
+        if (is_space && gap) || (!is_space && (c.is_whitespace() || breaks_line(c))) {
+            return false;
+        }
+        gap = is_space;
+    }
+    !gap || text.is_empty()
+}
+
 type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
 /// Passes over what follows an ESC: a CSI or an OSC sequence, or the one character of a short one.
@@ -105,7 +118,7 @@ pub(crate) fn cut(text: &str, cap: usize) -> (&str, bool) {
 }
 
 /// Writes `text`, cut to `cap` characters with a `…` at the end if it was longer.
-pub(crate) fn write_cut(out: &mut impl Write, text: &str, cap: usize) -> fmt::Result {
+pub(crate) fn write_cut(out: &mut (impl Write + ?Sized), text: &str, cap: usize) -> fmt::Result {
     let (kept, is_cut) = cut(text, cap);
     out.write_str(kept)?;
     if is_cut && cap > 0 {
@@ -134,6 +147,8 @@ mod tests {
             ("\n\n", ""),
         ] {
             assert_eq!(one_line(text), line, "{text:?}");
+            assert_eq!(is_one_line(text), text == line, "{text:?}");
+            assert!(is_one_line(line), "{line:?}");
         }
     }
 

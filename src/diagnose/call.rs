@@ -1,0 +1,412 @@
+use std::{borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
+
+use http::{Extensions, HeaderMap, HeaderName, Method, Request, StatusCode, response::Parts};
+use http_body::SizeHint;
+
+use super::{
+    config::Config,
+    inspect::{self, Found},
+    peeked::Prefix,
+};
+use crate::{
+    call::CallRecorder,
+    cause,
+    class::{ErrorClass, FaultDomain},
+    classify::{self, classify},
+    diagnosis::{Diagnosed, Diagnosis},
+    endpoint::{Endpoint, Target},
+    error::{RetryError, TimeoutError, find},
+    extract::{Excerpt, Extracted, Rules, extract},
+    headers,
+    hint::hint,
+    outcome::{Delivery, Facts, Idempotency, Outcome},
+    redact::scrub,
+    retried::Retried,
+    retry_after::retry_after,
+    secrets::Secrets,
+    text::{is_one_line, one_line},
+};
+
+/// How many characters of a server's code are kept.
+const CODE_CAP: usize = 120;
+
+static MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// What is kept of a call on its way in, so that its failure can be told.
+pub(super) struct Call {
+    config: Arc<Config>,
+    target: Target,
+    secrets: Secrets,
+    recorder: Option<CallRecorder>,
+    idempotency: Idempotency,
+    has_mcp_session: bool,
+    #[cfg(feature = "axum")]
+    matched_path: Option<axum::extract::MatchedPath>,
+}
+
+/// What of an answer is to be read before it is handed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Nothing: it is fine, as far as we were told to look.
+    Nowhere,
+    /// It failed. `reads` is whether its body may be read.
+    Failing { reads: bool },
+    /// The body may tell of a failure.
+    IntoBody,
+    /// The headers or the trailers may tell of a failure.
+    AtTrailers,
+}
+
+impl Call {
+    pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
+        Self {
+            target: Target::with_secrets(request),
+            secrets: Secrets::of(request.headers(), &config.redacted),
+            recorder: CallRecorder::of(request.extensions()).cloned(),
+            idempotency: Idempotency::of(request),
+            has_mcp_session: request.headers().contains_key(&MCP_SESSION_ID),
+            #[cfg(feature = "axum")]
+            matched_path: config
+                .is_server
+                .then(|| request.extensions().get().cloned())
+                .flatten(),
+            config: Arc::clone(config),
+        }
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Decides what to read of an answer.
+    pub(super) fn look(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        size_hint: &SizeHint,
+    ) -> Look {
+        let has_body = *self.target.method() != Method::HEAD
+            && *self.target.method() != Method::CONNECT
+            && !status.is_informational()
+            && status != StatusCode::NO_CONTENT
+            && status != StatusCode::NOT_MODIFIED;
+        if self.config.is_failure(status) {
+            return Look::Failing {
+                reads: has_body && self.config.body_cap > 0,
+            };
+        }
+        if self.config.protocols.is_empty() || !has_body {
+            return Look::Nowhere;
+        }
+        if inspect::is_grpc(&self.config.protocols, headers) {
+            return Look::AtTrailers;
+        }
+        let is_within_cap = size_hint
+            .exact()
+            .is_some_and(|len| len > 0 && len <= self.config.body_cap as u64);
+        if is_within_cap && inspect::may_tell(&self.config.protocols, headers) {
+            return Look::IntoBody;
+        }
+        Look::Nowhere
+    }
+
+    /// Returns whether a server's failing answer was diagnosed before, by the client of an upstream.
+    /// Tells the log of it.
+    pub(super) fn keeps_diagnosis(&self, extensions: &Extensions) -> bool {
+        match extensions.get::<Diagnosis>() {
+            Some(diagnosis) if self.config.is_server => {
+                self.log(diagnosis);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Diagnoses an answer whose status is a failure.
+    pub(super) fn failing(&self, parts: &Parts, prefix: &Prefix<'_>) -> Diagnosis {
+        let rules = Rules {
+            plain_text: self.config.plain_text,
+        };
+        let extracted = extract(
+            parts.status,
+            &parts.headers,
+            prefix.bytes,
+            prefix.is_complete,
+            &rules,
+        );
+        let facts = self.facts_of(parts.status, Facts::default());
+        let diagnosis = self.answered(parts, facts, extracted, prefix.unread);
+        if self.config.log.wants_bodies() {
+            let body = String::from_utf8_lossy(prefix.bytes);
+            self.config.log.emit_body(&diagnosis, &self.scrubbed(&body));
+        }
+        diagnosis
+    }
+
+    /// Diagnoses an answer whose body reports a failure, if it does.
+    pub(super) fn inspected(&self, parts: &Parts, prefix: &Prefix<'_>) -> Option<Diagnosis> {
+        if !prefix.is_complete {
+            return None;
+        }
+        let found = inspect::in_body(&self.config.protocols, &parts.headers, prefix.bytes)?;
+        Some(self.reported(parts, found, Excerpt::None))
+    }
+
+    /// Diagnoses an answer whose headers report a failure, if they do.
+    pub(super) fn in_headers(&self, parts: &Parts) -> Option<Diagnosis> {
+        let found = inspect::in_headers(&parts.headers)?;
+        Some(self.reported(parts, found, Excerpt::None))
+    }
+
+    fn reported(&self, parts: &Parts, found: Found, text: Excerpt) -> Diagnosis {
+        let facts = self.facts_of(parts.status, found.facts);
+        let extracted = Extracted {
+            message: found.message,
+            code: found.code,
+            text,
+        };
+        self.answered(parts, facts, extracted, 0)
+    }
+
+    fn facts_of(&self, status: StatusCode, found: Facts) -> Facts {
+        let seen = self.recorder.as_ref().map(CallRecorder::snapshot);
+        Facts {
+            dispatched: true,
+            last_status: Some(status),
+            mcp_session: self.has_mcp_session,
+            jsonrpc_error: found.jsonrpc_error,
+            tool_failure: found.tool_failure,
+            grpc_status: found.grpc_status,
+            ..seen.unwrap_or_default()
+        }
+    }
+
+    fn answered(
+        &self,
+        parts: &Parts,
+        facts: Facts,
+        extracted: Extracted,
+        unread: u64,
+    ) -> Diagnosis {
+        let status = parts.status;
+        let outcome = self.answered_outcome(status, &facts);
+        let retried = parts.extensions.get::<Retried>();
+        let (excerpt, omitted) = match extracted.text {
+            Excerpt::None => (None, None),
+            Excerpt::Omitted(what) => (None, Some(what)),
+            Excerpt::Text(text) => (self.excerpt(&text, unread), None),
+        };
+        self.hinted(Diagnosis {
+            endpoint: self.endpoint(),
+            outcome,
+            message: extracted.message.and_then(|text| self.tidy(text)),
+            code: extracted
+                .code
+                .and_then(|text| self.tidy(text))
+                .map(|code| cut_code(&code)),
+            excerpt,
+            omitted,
+            hint: None,
+            cause: None,
+            not_sent: false,
+            delivery: retried.map_or(Delivery::Answered, Retried::delivery),
+            attempts: retried.map_or(facts.requests, Retried::attempts).max(1),
+            timeout: None,
+            retry_after: now_retry_after(&parts.headers),
+            request_id: headers::request_id(&parts.headers).and_then(|id| self.tidy(id)),
+            indeterminate: false,
+            headers: headers::redacted(&parts.headers, &self.config.redacted),
+            line_cap: self.config.line_cap,
+        })
+    }
+
+    fn answered_outcome(&self, status: StatusCode, facts: &Facts) -> Outcome {
+        let outcome = classify(None, facts)
+            // A status that only the user's own rule calls a failure.
+            .unwrap_or(Outcome::new(
+                ErrorClass::Http,
+                FaultDomain::Upstream,
+                Some(status),
+            ));
+        if !self.config.is_server {
+            return outcome;
+        }
+        let domain = if status.is_server_error() {
+            FaultDomain::Proxy
+        } else if status.is_client_error() {
+            FaultDomain::Client
+        } else {
+            outcome.domain()
+        };
+        Outcome::new(outcome.class(), domain, Some(status))
+    }
+
+    /// Diagnoses a call that ended without an answer.
+    pub(super) fn failed(&self, error: Option<&(dyn Error + 'static)>) -> Diagnosis {
+        if let Some(below) = error.and_then(find::<Diagnosed>) {
+            return self.diagnosed_below(below.diagnosis(), error);
+        }
+        let seen = self.recorder.as_ref();
+        let retried = error.and_then(find::<RetryError>).map(RetryError::retried);
+        let mut delivery = error.map_or(Delivery::Unknown, classify::delivery);
+        if let Some(recorder) = seen {
+            // An attempt that a retry of somebody else's repeated.
+            delivery = delivery.and(recorder.delivery());
+        }
+        let facts = Facts {
+            mcp_session: self.has_mcp_session,
+            ..seen.map_or_else(
+                || Facts {
+                    dispatched: !self.config.is_server && delivery != Delivery::NotSent,
+                    ..Facts::default()
+                },
+                CallRecorder::snapshot,
+            )
+        };
+        let outcome = match error {
+            Some(error) => classify(Some(error), &facts),
+            None => seen.and_then(CallRecorder::failure),
+        };
+        let cause = error.map_or(Cow::Borrowed("internal error"), cause::cause);
+        self.hinted(Diagnosis {
+            endpoint: self.endpoint(),
+            outcome: outcome.unwrap_or(Outcome::new(
+                ErrorClass::ProxyInternal,
+                FaultDomain::Proxy,
+                None,
+            )),
+            message: None,
+            code: None,
+            excerpt: None,
+            omitted: None,
+            hint: None,
+            cause: Some(if is_one_line(&cause) {
+                cause
+            } else {
+                one_line(&cause).into()
+            }),
+            not_sent: delivery == Delivery::NotSent && error.is_some_and(cause::is_refusal),
+            delivery,
+            attempts: retried
+                .map_or(facts.requests, |retried| retried.attempts())
+                .max(1),
+            timeout: error
+                .and_then(find::<TimeoutError>)
+                .map(TimeoutError::limit),
+            retry_after: None,
+            request_id: None,
+            indeterminate: false,
+            headers: headers::RedactedHeaders::default(),
+            line_cap: self.config.line_cap,
+        })
+    }
+
+    /// Takes over what a layer of the same kind found below, where there was more to know.
+    fn diagnosed_below(
+        &self,
+        below: &Diagnosis,
+        error: Option<&(dyn Error + 'static)>,
+    ) -> Diagnosis {
+        let mut diagnosis = below.clone();
+        if let Some(retried) = error.and_then(find::<RetryError>).map(RetryError::retried) {
+            diagnosis.attempts = retried.attempts();
+            diagnosis.delivery = retried.delivery();
+        }
+        diagnosis.line_cap = self.config.line_cap;
+        self.hinted(diagnosis)
+    }
+
+    /// Completes a diagnosis by what follows from the rest of it.
+    fn hinted(&self, mut diagnosis: Diagnosis) -> Diagnosis {
+        diagnosis.indeterminate =
+            diagnosis.delivery == Delivery::Unknown && !self.idempotency.is_repeatable();
+        diagnosis.hint = hint(
+            diagnosis.outcome,
+            diagnosis.indeterminate,
+            diagnosis.retry_after,
+        );
+        if let Some(hook) = &self.config.hint_with {
+            if let Some(hint) = hook(&diagnosis) {
+                diagnosis.hint = Some(hint.into());
+            }
+        }
+        diagnosis
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        let endpoint = self.target.endpoint();
+        #[cfg(feature = "axum")]
+        let endpoint = match &self.matched_path {
+            Some(matched) => endpoint.with_path(matched.as_str()),
+            None => endpoint,
+        };
+        match &self.config.path_with {
+            Some(hook) => match hook(&endpoint) {
+                Some(path) => endpoint.with_path(&path),
+                None => endpoint,
+            },
+            None => endpoint,
+        }
+    }
+
+    fn scrubbed<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        scrub(text, &self.secrets, self.target.uri())
+    }
+
+    /// Removes secrets, then line breaks. `None` if nothing is left.
+    fn tidy(&self, text: String) -> Option<Box<str>> {
+        let line = match self.scrubbed(&text) {
+            Cow::Borrowed(_) if is_one_line(&text) => text,
+            scrubbed => one_line(&scrubbed),
+        };
+        (!line.is_empty()).then(|| line.into())
+    }
+
+    fn excerpt(&self, text: &str, unread: u64) -> Option<Box<str>> {
+        let cap = self.config.excerpt_cap;
+        if cap == 0 {
+            return None;
+        }
+        super::excerpt::excerpt(&self.scrubbed(text), cap, unread)
+    }
+
+    pub(super) fn log(&self, diagnosis: &Diagnosis) {
+        self.config.log.emit(diagnosis);
+    }
+
+    /// Tells the log and the record of a failure that came after the response was handed on.
+    pub(super) fn note_late(&self, diagnosis: &Diagnosis) {
+        if let Some(recorder) = &self.recorder {
+            recorder.attempt_failed(Some(diagnosis.outcome()), Delivery::Answered);
+        }
+        self.log(diagnosis);
+    }
+
+    /// Returns whether anybody would hear of a failure after the response was handed on.
+    pub(super) fn is_watched(&self) -> bool {
+        self.recorder.is_some() || self.config.log.is_on()
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a date in a header is measured against the wall clock"
+)]
+fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
+    retry_after(headers, std::time::SystemTime::now())
+}
+
+fn cut_code(code: &str) -> Box<str> {
+    let (kept, is_cut) = crate::text::cut(code, CODE_CAP);
+    if is_cut {
+        format!("{kept}…").into()
+    } else {
+        kept.into()
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Call").field(&self.target).finish()
+    }
+}

@@ -1,0 +1,247 @@
+//! What an error says about the way to the server: read once here, for class, cause and delivery.
+//!
+//! The evidence is types, kinds and predicates, as hyper 1.12, hyper-util 0.1 and h2 0.4 raise them
+//! over real sockets. No text is read.
+
+use std::{error::Error, io, time::Duration};
+
+use hyper_util::client::legacy;
+use tower::load_shed::error::Overloaded;
+
+use crate::{
+    argument::InvalidArgument,
+    error::{Refused, TimeoutError, chain, find, is_timeout, own},
+};
+
+/// What failed, in the order in which it is looked for.
+#[derive(Debug)]
+pub(crate) enum Failure<'a> {
+    /// A service of ours had no room.
+    Overloaded,
+    /// A guard of the user refused.
+    Refused(&'a Refused),
+    /// An argument could not be right.
+    InvalidArgument(&'a InvalidArgument),
+    /// The request's own body failed, or was shorter than it said.
+    RequestBody,
+    /// A limit of time ran out.
+    TimedOut(Limit),
+    /// The client would not even try: no absolute URI, a scheme or a method it cannot do.
+    InvalidRequest,
+    /// The connection could not be made, or broke.
+    Network(Fault),
+    /// Nothing that we know.
+    Unknown,
+}
+
+/// Which limit of time ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// One of ours, which is known.
+    Known(Duration),
+    /// One of somebody else's layers.
+    Unknown,
+    /// The system's.
+    System,
+}
+
+/// How the network failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The system or the resolver has a name for it.
+    Code(&'static str),
+    /// The connection ended where an answer was due.
+    Closed,
+    /// No TLS session came about.
+    Tls,
+    /// The server turned the stream away unprocessed.
+    StreamRefused,
+    /// What came is not HTTP.
+    InvalidResponse,
+    /// A transport failed in some other way.
+    Other,
+}
+
+/// Returns what `error` says; the first that holds, in the order of [`Failure`].
+pub(crate) fn read<'a>(error: &'a (dyn Error + 'static)) -> Failure<'a> {
+    if find::<Overloaded>(error).is_some() {
+        Failure::Overloaded
+    } else if let Some(refused) = find(error) {
+        Failure::Refused(refused)
+    } else if let Some(argument) = find(error) {
+        Failure::InvalidArgument(argument)
+    } else if chain(error).any(is_request_body) {
+        Failure::RequestBody
+    } else if is_timeout(error) {
+        Failure::TimedOut(limit(error))
+    } else if is_invalid_request(error) {
+        Failure::InvalidRequest
+    } else {
+        fault(error).map_or(Failure::Unknown, Failure::Network)
+    }
+}
+
+/// Returns whether this level of a chain says that the request's body failed.
+///
+/// Over HTTP/1 hyper raises a user error. Over HTTP/2 it resets the stream and all that is left is
+/// that the reset came neither from the server nor from h2 itself.
+pub(crate) fn is_request_body(error: &(dyn Error + 'static)) -> bool {
+    if let Some(error) = own::<hyper::Error>(error) {
+        return error.is_user() && (error.is_body_write_aborted() || error.source().is_some());
+    }
+    own::<h2::Error>(error)
+        .is_some_and(|error| error.is_reset() && !error.is_remote() && !error.is_library())
+}
+
+/// Returns whether this level of a chain is hyper's refusal of what it was asked for.
+pub(crate) fn is_user_refusal(error: &hyper::Error) -> bool {
+    error.is_user() && !error.is_body_write_aborted() && error.source().is_none()
+}
+
+/// Returns whether this level of a chain is a stream that the server provably did not process.
+pub(crate) fn is_refused_stream(error: &h2::Error) -> bool {
+    // h2 raises a remote GOAWAY only on streams above the last one that the server promised to
+    // process, whatever its code.
+    error.is_remote() && (error.is_go_away() || error.reason() == Some(h2::Reason::REFUSED_STREAM))
+}
+
+fn limit(error: &(dyn Error + 'static)) -> Limit {
+    if let Some(error) = find::<TimeoutError>(error) {
+        return Limit::Known(error.limit());
+    }
+    let is_timer = find::<tower::timeout::error::Elapsed>(error).is_some()
+        || find::<tokio::time::error::Elapsed>(error).is_some()
+        || chain(error)
+            .any(|error| own::<hyper::Error>(error).is_some_and(hyper::Error::is_timeout));
+    if is_timer {
+        Limit::Unknown
+    } else {
+        Limit::System
+    }
+}
+
+fn is_invalid_request(error: &(dyn Error + 'static)) -> bool {
+    chain(error).any(|error| {
+        if let Some(error) = own::<legacy::Error>(error) {
+            return match error.source() {
+                None => !error.is_connect(),
+                Some(source) => error.is_connect() && is_bare(source),
+            };
+        }
+        own::<hyper::Error>(error).is_some_and(is_user_refusal)
+    })
+}
+
+/// Returns whether a connector gave an error without a cause: it did not like the URI. What tried
+/// and failed holds an `io::Error` or something deeper.
+fn is_bare(error: &(dyn Error + 'static)) -> bool {
+    chain(error).nth(1).is_none()
+        && own::<io::Error>(error).is_none()
+        // Of requests that wait for one HTTP/2 connection, one learns why it failed; the others get
+        // this.
+        && own::<legacy::pool::Error>(error).is_none()
+}
+
+/// Returns how the network failed, if it did: what the innermost level that can tell says.
+fn fault(error: &(dyn Error + 'static)) -> Option<Fault> {
+    let mut found = None;
+    let mut place = Place::Anywhere;
+    for error in chain(error) {
+        let here = if let Some(error) = own::<legacy::Error>(error) {
+            place = if error.is_connect() {
+                Place::Connect
+            } else {
+                Place::Exchange
+            };
+            Some(Fault::Other)
+        } else if let Some(error) = own::<hyper::Error>(error) {
+            if place == Place::Anywhere {
+                place = Place::Exchange;
+            }
+            Some(of_hyper(error))
+        } else if let Some(error) = own::<h2::Error>(error) {
+            if place == Place::Anywhere {
+                place = Place::Exchange;
+            }
+            Some(of_h2(error))
+        } else if let Some(error) = own::<io::Error>(error) {
+            of_io(error, place)
+        } else {
+            None
+        };
+        match here {
+            Some(Fault::Other) => found = found.or(here),
+            Some(_) => found = here,
+            None => {}
+        }
+    }
+    found
+}
+
+/// Where in a chain we are: below what.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Anywhere,
+    Connect,
+    Exchange,
+}
+
+fn of_hyper(error: &hyper::Error) -> Fault {
+    if error.is_parse() {
+        Fault::InvalidResponse
+    } else if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
+        Fault::Closed
+    } else if error.source().is_none() {
+        // The one kind without predicate and cause: bytes came that nobody asked for.
+        Fault::InvalidResponse
+    } else {
+        Fault::Other
+    }
+}
+
+fn of_h2(error: &h2::Error) -> Fault {
+    if is_refused_stream(error) {
+        Fault::StreamRefused
+    } else if error.is_library() {
+        Fault::InvalidResponse
+    } else {
+        Fault::Other
+    }
+}
+
+fn of_io(error: &io::Error, place: Place) -> Option<Fault> {
+    if let Some(code) = code(error.kind()) {
+        return Some(Fault::Code(code));
+    }
+    match (error.kind(), place) {
+        (io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof, Place::Connect) => {
+            Some(Fault::Tls)
+        }
+        (io::ErrorKind::UnexpectedEof, _) => Some(Fault::Closed),
+        (_, Place::Connect) if is_unresolved(error) => Some(Fault::Code("ENOTFOUND")),
+        (_, Place::Connect | Place::Exchange) => Some(Fault::Other),
+        (_, Place::Anywhere) => None,
+    }
+}
+
+/// Returns the POSIX name of what only a network can do.
+fn code(kind: io::ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        io::ErrorKind::ConnectionRefused => "ECONNREFUSED",
+        io::ErrorKind::ConnectionReset => "ECONNRESET",
+        io::ErrorKind::ConnectionAborted => "ECONNABORTED",
+        io::ErrorKind::BrokenPipe => "EPIPE",
+        io::ErrorKind::TimedOut => "ETIMEDOUT",
+        io::ErrorKind::HostUnreachable => "EHOSTUNREACH",
+        io::ErrorKind::NetworkUnreachable => "ENETUNREACH",
+        io::ErrorKind::NetworkDown => "ENETDOWN",
+        io::ErrorKind::AddrNotAvailable => "EADDRNOTAVAIL",
+        io::ErrorKind::NotConnected => "ENOTCONN",
+        _ => return None,
+    })
+}
+
+/// The resolver's failure has no code, and the kind that std gives to what it cannot name.
+fn is_unresolved(error: &io::Error) -> bool {
+    error.raw_os_error().is_none() && error.kind() == io::Error::from_raw_os_error(i32::MAX).kind()
+}
