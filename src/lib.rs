@@ -96,3 +96,4 @@ pub use protocol::Protocol;
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
 pub use retry::{ReplayBody, Retry, RetryLayer};
+pub use timeout::{RequestBodyTimeoutLayer, Timeout, TimeoutLayer};

@@ -8,3 +8,6 @@ mod retry_hooks;
 mod retry_ready;
 mod retry_time;
 mod retry_wire;
+mod timeout;
+mod timeout_body;
+mod timeout_sockets;
