@@ -14,6 +14,7 @@ mod path;
 mod record;
 mod request_timeout;
 mod retried;
+mod shape;
 mod text;
 
 // Pure functions: values in, values out.
@@ -29,6 +30,8 @@ mod headers;
 mod hint;
 mod json;
 mod line;
+mod named;
+mod needles;
 mod payload;
 mod protocol;
 mod redact;

@@ -5,6 +5,7 @@ use http_body::SizeHint;
 
 use super::{
     config::Config,
+    excerpt::excerpt,
     inspect::{self, Found},
     peeked::Prefix,
 };
@@ -20,11 +21,11 @@ use crate::{
     headers,
     hint::hint,
     outcome::{Delivery, Facts, Idempotency, Outcome},
-    redact::scrub,
+    redact::Scrubber,
     retried::Retried,
     retry_after::retry_after,
     secrets::Secrets,
-    text::{is_one_line, one_line},
+    text::{cut, one_line},
 };
 
 /// How many characters of a server's code are kept.
@@ -138,7 +139,9 @@ impl Call {
         let diagnosis = self.answered(parts, facts, extracted, prefix.unread);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
-            self.config.log.emit_body(&diagnosis, &self.scrubbed(&body));
+            self.config
+                .log
+                .emit_body(&diagnosis, &self.scrubber().scrub(&body));
         }
         diagnosis
     }
@@ -188,22 +191,21 @@ impl Call {
         extracted: Extracted,
         unread: u64,
     ) -> Diagnosis {
-        let status = parts.status;
-        let outcome = self.answered_outcome(status, &facts);
+        let scrubber = self.scrubber();
         let retried = parts.extensions.get::<Retried>();
         let (excerpt, omitted) = match extracted.text {
             Excerpt::None => (None, None),
             Excerpt::Omitted(what) => (None, Some(what)),
-            Excerpt::Text(text) => (self.excerpt(&text, unread), None),
+            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), unread), None),
         };
         self.hinted(Diagnosis {
             endpoint: self.endpoint(),
-            outcome,
-            message: extracted.message.and_then(|text| self.tidy(text)),
+            outcome: self.answered_outcome(parts.status, &facts),
+            message: extracted.message.and_then(|text| tidy(&scrubber, text)),
             code: extracted
                 .code
-                .and_then(|text| self.tidy(text))
-                .map(|code| cut_code(&code)),
+                .and_then(|text| tidy(&scrubber, text))
+                .map(cut_code),
             excerpt,
             omitted,
             hint: None,
@@ -213,7 +215,7 @@ impl Call {
             attempts: retried.map_or(facts.requests, Retried::attempts).max(1),
             timeout: None,
             retry_after: now_retry_after(&parts.headers),
-            request_id: headers::request_id(&parts.headers).and_then(|id| self.tidy(id)),
+            request_id: headers::request_id(&parts.headers).and_then(|id| tidy(&scrubber, id)),
             indeterminate: false,
             headers: headers::redacted(&parts.headers, &self.config.redacted),
             line_cap: self.config.line_cap,
@@ -280,10 +282,9 @@ impl Call {
             excerpt: None,
             omitted: None,
             hint: None,
-            cause: Some(if is_one_line(&cause) {
-                cause
-            } else {
-                one_line(&cause).into()
+            cause: Some(match one_line(&cause) {
+                Cow::Owned(line) => line.into(),
+                Cow::Borrowed(_) => cause,
             }),
             not_sent: delivery == Delivery::NotSent && error.is_some_and(cause::is_refusal),
             delivery,
@@ -349,25 +350,16 @@ impl Call {
         }
     }
 
-    fn scrubbed<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        scrub(text, &self.secrets, self.target.uri())
+    fn scrubber(&self) -> Scrubber<'_> {
+        Scrubber::new(&self.secrets, self.target.uri(), self.target.sent_path())
     }
 
-    /// Removes secrets, then line breaks. `None` if nothing is left.
-    fn tidy(&self, text: String) -> Option<Box<str>> {
-        let line = match self.scrubbed(&text) {
-            Cow::Borrowed(_) if is_one_line(&text) => text,
-            scrubbed => one_line(&scrubbed),
-        };
-        (!line.is_empty()).then(|| line.into())
-    }
-
-    fn excerpt(&self, text: &str, unread: u64) -> Option<Box<str>> {
+    fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<Box<str>> {
         let cap = self.config.excerpt_cap;
         if cap == 0 {
             return None;
         }
-        super::excerpt::excerpt(&self.scrubbed(text), cap, unread)
+        excerpt(scrubbed, cap, unread)
     }
 
     pub(super) fn log(&self, diagnosis: &Diagnosis) {
@@ -396,12 +388,22 @@ fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
     retry_after(headers, std::time::SystemTime::now())
 }
 
-fn cut_code(code: &str) -> Box<str> {
-    let (kept, is_cut) = crate::text::cut(code, CODE_CAP);
-    if is_cut {
-        format!("{kept}…").into()
-    } else {
-        kept.into()
+/// Removes secrets, then line breaks. `None` if nothing is left.
+fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<Box<str>> {
+    let scrubbed = scrubber.scrub(&text);
+    let line = match (&scrubbed, one_line(&scrubbed)) {
+        (_, Cow::Owned(line)) => line,
+        // The usual text goes as it came, without a copy.
+        (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => text,
+        (_, Cow::Borrowed(line)) => line.to_owned(),
+    };
+    (!line.is_empty()).then(|| line.into())
+}
+
+fn cut_code(code: Box<str>) -> Box<str> {
+    match cut(&code, CODE_CAP) {
+        (_, false) => code,
+        (kept, true) => format!("{kept}…").into(),
     }
 }
 
