@@ -44,6 +44,14 @@ impl RedactedHeaders {
             .find_map(|(found, value)| (found == name).then_some(value))
     }
 
+    /// Removes what the server echoes of the request's secrets in a value that is shown.
+    pub(crate) fn scrubbed(mut self, scrubber: &Scrubber<'_>) -> Self {
+        if let Cow::Owned(lines) = scrubber.scrub(&self.lines) {
+            self.lines = lines.into();
+        }
+        self
+    }
+
     /// Returns whether there were no headers.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -1,4 +1,4 @@
-use std::{borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use http::{Extensions, HeaderMap, HeaderName, Method, Request, StatusCode, response::Parts};
 use http_body::SizeHint;
@@ -11,12 +11,10 @@ use super::{
 };
 use crate::{
     call::CallRecorder,
-    cause,
     class::{ErrorClass, FaultDomain},
-    classify::{self, classify},
-    diagnosis::{Diagnosed, Diagnosis},
+    classify::classify,
+    diagnosis::Diagnosis,
     endpoint::{Endpoint, Target},
-    error::{RetryError, TimeoutError, find},
     extract::{Excerpt, Extracted, Rules, extract},
     headers,
     hint::hint,
@@ -35,12 +33,12 @@ static MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// What is kept of a call on its way in, so that its failure can be told.
 pub(super) struct Call {
-    config: Arc<Config>,
+    pub(super) config: Arc<Config>,
     target: Target,
     secrets: Secrets,
-    recorder: Option<CallRecorder>,
+    pub(super) recorder: Option<CallRecorder>,
     idempotency: Idempotency,
-    has_mcp_session: bool,
+    pub(super) has_mcp_session: bool,
     #[cfg(feature = "axum")]
     matched_path: Option<axum::extract::MatchedPath>,
 }
@@ -73,10 +71,6 @@ impl Call {
                 .flatten(),
             config: Arc::clone(config),
         }
-    }
-
-    pub(super) fn config(&self) -> &Config {
-        &self.config
     }
 
     /// Decides what to read of an answer.
@@ -217,7 +211,7 @@ impl Call {
             retry_after: now_retry_after(&parts.headers),
             request_id: headers::request_id(&parts.headers).and_then(|id| tidy(&scrubber, id)),
             indeterminate: false,
-            headers: headers::redacted(&parts.headers, &self.config.redacted),
+            headers: headers::redacted(&parts.headers, &self.config.redacted).scrubbed(&scrubber),
             line_cap: self.config.line_cap,
         })
     }
@@ -243,82 +237,8 @@ impl Call {
         Outcome::new(outcome.class(), domain, Some(status))
     }
 
-    /// Diagnoses a call that ended without an answer.
-    pub(super) fn failed(&self, error: Option<&(dyn Error + 'static)>) -> Diagnosis {
-        if let Some(below) = error.and_then(find::<Diagnosed>) {
-            return self.diagnosed_below(below.diagnosis(), error);
-        }
-        let seen = self.recorder.as_ref();
-        let retried = error.and_then(find::<RetryError>).map(RetryError::retried);
-        let mut delivery = error.map_or(Delivery::Unknown, classify::delivery);
-        if let Some(recorder) = seen {
-            // An attempt that a retry of somebody else's repeated.
-            delivery = delivery.and(recorder.delivery());
-        }
-        let facts = Facts {
-            mcp_session: self.has_mcp_session,
-            ..seen.map_or_else(
-                || Facts {
-                    dispatched: !self.config.is_server && delivery != Delivery::NotSent,
-                    ..Facts::default()
-                },
-                CallRecorder::snapshot,
-            )
-        };
-        let outcome = match error {
-            Some(error) => classify(Some(error), &facts),
-            None => seen.and_then(CallRecorder::failure),
-        };
-        let cause = error.map_or(Cow::Borrowed("internal error"), cause::cause);
-        self.hinted(Diagnosis {
-            endpoint: self.endpoint(),
-            outcome: outcome.unwrap_or(Outcome::new(
-                ErrorClass::ProxyInternal,
-                FaultDomain::Proxy,
-                None,
-            )),
-            message: None,
-            code: None,
-            excerpt: None,
-            omitted: None,
-            hint: None,
-            cause: Some(match one_line(&cause) {
-                Cow::Owned(line) => line.into(),
-                Cow::Borrowed(_) => cause,
-            }),
-            not_sent: delivery == Delivery::NotSent && error.is_some_and(cause::is_refusal),
-            delivery,
-            attempts: retried
-                .map_or(facts.requests, |retried| retried.attempts())
-                .max(1),
-            timeout: error
-                .and_then(find::<TimeoutError>)
-                .map(TimeoutError::limit),
-            retry_after: None,
-            request_id: None,
-            indeterminate: false,
-            headers: headers::RedactedHeaders::default(),
-            line_cap: self.config.line_cap,
-        })
-    }
-
-    /// Takes over what a layer of the same kind found below, where there was more to know.
-    fn diagnosed_below(
-        &self,
-        below: &Diagnosis,
-        error: Option<&(dyn Error + 'static)>,
-    ) -> Diagnosis {
-        let mut diagnosis = below.clone();
-        if let Some(retried) = error.and_then(find::<RetryError>).map(RetryError::retried) {
-            diagnosis.attempts = retried.attempts();
-            diagnosis.delivery = retried.delivery();
-        }
-        diagnosis.line_cap = self.config.line_cap;
-        self.hinted(diagnosis)
-    }
-
     /// Completes a diagnosis by what follows from the rest of it.
-    fn hinted(&self, mut diagnosis: Diagnosis) -> Diagnosis {
+    pub(super) fn hinted(&self, mut diagnosis: Diagnosis) -> Diagnosis {
         diagnosis.indeterminate =
             diagnosis.delivery == Delivery::Unknown && !self.idempotency.is_repeatable();
         diagnosis.hint = hint(
@@ -334,7 +254,7 @@ impl Call {
         diagnosis
     }
 
-    fn endpoint(&self) -> Endpoint {
+    pub(super) fn endpoint(&self) -> Endpoint {
         let endpoint = self.target.endpoint();
         #[cfg(feature = "axum")]
         let endpoint = match &self.matched_path {

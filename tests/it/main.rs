@@ -3,4 +3,6 @@
 mod conformance;
 mod diagnose;
 mod diagnose_bodies;
+mod diagnose_log;
+mod diagnose_secrets;
 mod support;
