@@ -1,12 +1,13 @@
 //! Response headers that may be shown, and the ids among them.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Serialize, Serializer};
 
 use crate::{
     path::REDACTED,
+    redact::Scrubber,
     text::{cut, one_line, write_cut},
 };
 

@@ -60,6 +60,7 @@ impl Payload {
             body_excerpt: diagnosis.excerpt().map(Into::into).or_else(|| {
                 let what = match diagnosis.omitted? {
                     "html" => "HTML",
+                    "xml" => "XML",
                     what => what,
                 };
                 Some(format!("[{what} body omitted]").into())
