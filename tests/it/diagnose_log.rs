@@ -16,14 +16,14 @@ use tracing_subscriber::layer::SubscriberExt;
 
 /// Keeps every event as `LEVEL target field=value …`.
 #[derive(Clone, Default)]
-pub struct Captured(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Captured(Arc<Mutex<Vec<String>>>);
 
 impl Captured {
-    pub fn take(&self) -> Vec<String> {
+    pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    pub fn subscriber(&self) -> impl Subscriber + Send + Sync + 'static {
+    pub(crate) fn subscriber(&self) -> impl Subscriber + Send + Sync + 'static {
         tracing_subscriber::registry().with(self.clone())
     }
 }

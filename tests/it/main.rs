@@ -5,4 +5,6 @@ mod diagnose;
 mod diagnose_bodies;
 mod diagnose_log;
 mod diagnose_secrets;
+mod diagnose_server;
+mod diagnose_sockets;
 mod support;
