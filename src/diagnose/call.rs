@@ -274,7 +274,7 @@ impl Call {
         Scrubber::new(&self.secrets, self.target.uri(), self.target.sent_path())
     }
 
-    fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<Box<str>> {
+    fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {
         let cap = self.config.excerpt_cap;
         if cap == 0 {
             return None;
@@ -309,7 +309,7 @@ fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// Removes secrets, then line breaks. `None` if nothing is left.
-fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<Box<str>> {
+fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<String> {
     let scrubbed = scrubber.scrub(&text);
     let line = match (&scrubbed, one_line(&scrubbed)) {
         (_, Cow::Owned(line)) => line,
@@ -317,13 +317,13 @@ fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<Box<str>> {
         (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => text,
         (_, Cow::Borrowed(line)) => line.to_owned(),
     };
-    (!line.is_empty()).then(|| line.into())
+    (!line.is_empty()).then_some(line)
 }
 
-fn cut_code(code: Box<str>) -> Box<str> {
+fn cut_code(code: String) -> String {
     match cut(&code, CODE_CAP) {
         (_, false) => code,
-        (kept, true) => format!("{kept}…").into(),
+        (kept, true) => format!("{kept}…"),
     }
 }
 
