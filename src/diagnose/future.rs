@@ -156,7 +156,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(match ready!(self.poll_ending(cx, Into::into)) {
             Ending::Fine(response) => Ok(response),
-            Ending::Failing(call, diagnosis, head, _) if call.config().error_for_status => {
+            Ending::Failing(call, diagnosis, head, _) if call.config.error_for_status => {
                 Err(Diagnosed::new(diagnosis, None, Some(head)))
             }
             Ending::Failing(_, diagnosis, head, body) => Ok(response(diagnosis, head, body)),
@@ -182,7 +182,7 @@ where
             Ending::Fine(response) => Ok(response),
             Ending::Failing(_, diagnosis, head, body) => Ok(response(diagnosis, head, body)),
             Ending::Failed(call, error) => {
-                if call.config().log.is_on() {
+                if call.config.log.is_on() {
                     call.log(&call.failed(as_error(&error)));
                 }
                 Err(error)
@@ -226,7 +226,7 @@ fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
         }
         Look::Failing { .. } | Look::IntoBody => {
             let (head, body) = response.into_parts();
-            let config = call.config();
+            let config = &call.config;
             let body = Peeked::new(head, body, config.body_cap, config.peek_timeout);
             Step::Read(Box::pin(body), look != Look::IntoBody)
         }

@@ -1,6 +1,13 @@
 //! One binary: the crate as its users see it.
 
 mod record;
+mod conformance;
+mod diagnose;
+mod diagnose_bodies;
+mod diagnose_log;
+mod diagnose_secrets;
+mod diagnose_server;
+mod diagnose_sockets;
 mod support;
 
 mod retry;
