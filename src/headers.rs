@@ -1,12 +1,13 @@
 //! Response headers that may be shown, and the ids among them.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Serialize, Serializer};
 
 use crate::{
     path::REDACTED,
+    redact::Scrubber,
     text::{cut, one_line, write_cut},
 };
 
@@ -42,6 +43,14 @@ impl RedactedHeaders {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter()
             .find_map(|(found, value)| (found == name).then_some(value))
+    }
+
+    /// Removes what the server echoes of the request's secrets in a value that is shown.
+    pub(crate) fn scrubbed(mut self, scrubber: &Scrubber<'_>) -> Self {
+        if let Cow::Owned(lines) = scrubber.scrub(&self.lines) {
+            self.lines = lines.into();
+        }
+        self
     }
 
     /// Returns whether there were no headers.
