@@ -8,6 +8,7 @@ mod diagnose_log;
 mod diagnose_secrets;
 mod diagnose_server;
 mod diagnose_sockets;
+mod classify;
 mod support;
 
 mod retry;
