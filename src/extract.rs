@@ -332,7 +332,3 @@ mod tests;
 #[cfg(test)]
 #[path = "../tests/unit/extract_seen.rs"]
 mod seen;
-
-#[cfg(test)]
-#[path = "../tests/unit/extract_apis.rs"]
-mod apis;
