@@ -119,7 +119,10 @@ fn is_printable(text: &str) -> bool {
     let (mut odd, mut all) = (controls, 0);
     for c in text.chars() {
         all += 1;
-        odd += usize::from(matches!(c, '\u{7f}'..='\u{9f}' | char::REPLACEMENT_CHARACTER));
+        odd += usize::from(matches!(
+            c,
+            '\u{7f}'..='\u{9f}' | char::REPLACEMENT_CHARACTER
+        ));
     }
     odd <= all / 10
 }

@@ -71,7 +71,15 @@ pub(crate) fn extract(
     let mut extracted = if prefix.is_empty() {
         Extracted::default()
     } else {
-        body(status, headers, label, content_type, prefix, complete, rules)
+        body(
+            status,
+            headers,
+            label,
+            content_type,
+            prefix,
+            complete,
+            rules,
+        )
     };
     let aws_type = text_header(headers, &AMZN_ERRORTYPE);
     if let Some(name) = phrase::aws_name(Cow::Borrowed(aws_type)) {
@@ -254,7 +262,11 @@ fn is_plain(prefix: &[u8], complete: bool) -> bool {
 }
 
 fn label(content_type: &str) -> Label {
-    let essence = content_type.split([';', ',']).next().unwrap_or_default().trim();
+    let essence = content_type
+        .split([';', ','])
+        .next()
+        .unwrap_or_default()
+        .trim();
     let (kind, subtype) = essence.split_once('/').unwrap_or((essence, ""));
     let is = |name: &str| subtype.eq_ignore_ascii_case(name);
     let ends = |suffix: &str| {
@@ -320,7 +332,3 @@ mod tests;
 #[cfg(test)]
 #[path = "../tests/unit/extract_seen.rs"]
 mod seen;
-
-#[cfg(test)]
-#[path = "../tests/unit/extract_apis.rs"]
-mod apis;

@@ -28,7 +28,10 @@ impl Slot {
 
     /// Returns whether the name may as well be that of a field of a form.
     pub(crate) const fn is_weak(self) -> bool {
-        matches!(self, Self::Title | Self::Reason | Self::Description)
+        matches!(
+            self,
+            Self::Title | Self::Reason | Self::Description | Self::Other
+        )
     }
 }
 
@@ -46,16 +49,22 @@ pub(crate) enum Rank {
 pub(crate) enum Field {
     Text(Slot),
     Error,
-    /// `errors`, whose strings are texts whatever they are named.
+    /// `errors`, whose strings are texts whatever they are named; it can do without a heading.
     Errors,
+    /// The like by other names.
+    FieldErrors,
     /// `details` and the like, which may hold more than texts.
     Details,
+    /// A map of fields, whose strings may be what was submitted.
+    Fields,
     /// A map from the name of a rule to a text.
     Constraints,
     Fault,
     Wrapper,
     /// Which part of the request it was about; a minor one may mean something else.
-    Place { minor: bool },
+    Place {
+        minor: bool,
+    },
     Resource,
     Code(Rank),
     AwsType,
@@ -90,6 +99,8 @@ pub(crate) fn field(key: &str) -> Field {
         b"error" | b"err" | b"odataerror" => Field::Error,
         b"errordescription" => Field::Text(Slot::ErrorDescription),
         b"errormessages" | b"messages" => Field::Text(Slot::ErrorMessages),
+        // Beside a `Message` it is the longer text of the two, and comes second like that of `message`.
+        b"detail" if key.starts_with('D') => Field::Text(Slot::Description),
         b"detail" => Field::Text(Slot::Detail),
         b"title" => Field::Text(Slot::Title),
         b"reason" => Field::Text(Slot::Reason),
@@ -102,11 +113,16 @@ pub(crate) fn field(key: &str) -> Field {
         | b"errorsummary" | b"errortext" | b"errordetail" | b"errorreason" | b"errorstring"
         | b"errorinfo" | b"summary" | b"explanation" | b"cause" => Field::Text(Slot::Other),
 
-        b"errors" | b"errorlist" | b"fielderrors" | b"formerrors" | b"validationerrors"
-        | b"modelstate" => Field::Errors,
+        b"errors" => Field::Errors,
+        b"errorlist" | b"fielderrors" | b"formerrors" | b"validationerrors" | b"modelstate" => {
+            Field::FieldErrors
+        }
         b"details" | b"errordetails" | b"causes" | b"errorcauses" | b"causedby" | b"rootcause"
         | b"suberrors" | b"fieldviolations" | b"violations" | b"invalidparams"
-        | b"invalidparameters" | b"issues" | b"problems" | b"children" => Field::Details,
+        | b"invalidparameters" | b"issues" | b"problems" | b"children" | b"errorchain" => {
+            Field::Details
+        }
+        b"fields" => Field::Fields,
         b"constraints" => Field::Constraints,
 
         b"fault" => Field::Fault,

@@ -19,7 +19,10 @@ pub(crate) fn is_form(text: &str) -> bool {
 /// Returns message and code of the form `text`.
 pub(crate) fn read(text: &str, status: StatusCode) -> (Option<String>, Option<String>) {
     let find = |name: &str| {
-        let mut pairs = text.trim().split('&').filter_map(|pair| pair.split_once('='));
+        let mut pairs = text
+            .trim()
+            .split('&')
+            .filter_map(|pair| pair.split_once('='));
         let value = pairs.find_map(|(key, value)| {
             Some(decode(value, true)).filter(|value| key == name && !value.trim().is_empty())
         })?;
@@ -78,7 +81,11 @@ mod tests {
     #[test]
     fn reads_errors_of_oauth() {
         for (text, message, code) in [
-            ("error=invalid_grant&error_description=Code%20was+used", Some("invalid_grant: Code was used"), Some("invalid_grant")),
+            (
+                "error=invalid_grant&error_description=Code%20was+used",
+                Some("invalid_grant: Code was used"),
+                Some("invalid_grant"),
+            ),
             ("error_description=gone&error=&x=y", Some("gone"), None),
             ("error=access_denied", Some("access_denied"), None),
             ("error=a%zz%&b", Some("a%zz%"), None),

@@ -78,8 +78,12 @@ fn is_element(tag: &str) -> bool {
         .position(|byte| !byte.is_ascii_alphanumeric())
         .unwrap_or(tag.len());
     let (name, rest) = tag.split_at_checked(end).unwrap_or_default();
-    let closed = rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || "/>".contains(c));
-    closed && ELEMENTS.iter().any(|element| element.eq_ignore_ascii_case(name))
+    let closed =
+        rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || "/>".contains(c));
+    closed
+        && ELEMENTS
+            .iter()
+            .any(|element| element.eq_ignore_ascii_case(name))
 }
 
 fn trim(text: &str) -> &str {

@@ -8,12 +8,7 @@ use std::borrow::Cow;
 use http::StatusCode;
 
 use crate::{
-    entries::Entries,
-    field::Rank,
-    lexer::Lexer,
-    member::Role,
-    phrase::clean,
-    words::Words,
+    entries::Entries, field::Rank, lexer::Lexer, member::Role, phrase::clean, words::Words,
 };
 
 /// How many times JSON may stand in a string of JSON.

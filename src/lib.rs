@@ -29,6 +29,8 @@ mod entries;
 mod extract;
 mod field;
 mod form;
+mod found;
+mod grpc;
 mod headers;
 mod hint;
 mod html;

@@ -104,13 +104,13 @@ impl<'a> Reader<'a> {
                 self.entries(Role::Map, "", within, &mut texts);
                 words.put(Slot::ErrorObject, texts.join());
             }
-            (Field::Errors, b'"' | b'[' | b'{') => {
+            (name @ (Field::Errors | Field::FieldErrors), b'"' | b'[' | b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Map, path, within, &mut texts);
-                words.errors |= !texts.is_empty();
+                words.errors |= name == Field::Errors && !texts.is_empty();
                 words.details.append(texts);
             }
-            (Field::Details, b'"' | b'[' | b'{') => {
+            (Field::Details, b'"' | b'[' | b'{') | (Field::Fields, b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Item, path, within, &mut texts);
                 words.details.append(texts);
@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
     ) {
         let is_text = match first {
             b'[' => true,
-            b'{' => matches!(role, Role::Item | Role::Map),
+            b'{' => role != Role::Error,
             b'"' => role == Role::Map,
             _ => false,
         };
@@ -273,6 +273,17 @@ impl<'a> Reader<'a> {
             return;
         }
         let mut texts = Entries::default();
+        if role == Role::Top && first == b'{' {
+            // A form in a form, if it is lists all the way down.
+            let inner = self.object(Role::Item, &join(path, key), depth);
+            if inner.named && !inner.mixed && !inner.is_item() {
+                inner.finish(&join(path, key), &mut texts);
+            }
+            words.mixed |= texts.is_empty();
+            words.named |= !texts.is_empty();
+            words.fields.append(texts);
+            return;
+        }
         let inside = if first == b'[' { Role::Item } else { role };
         self.entries(inside, &join(path, key), depth, &mut texts);
         words.named |= !texts.is_empty();

@@ -41,7 +41,10 @@ mod tests {
         for (text, data) in [
             ("data: {\"a\":1}\n\n", vec!["{\"a\":1}"]),
             ("event: error\r\ndata: {\r\ndata: }\r\n\r\n", vec!["{\n}"]),
-            (": hello\n\ndata:x\n\ndata: z\n\nevent: e\ndata: y", vec!["x", "z", "y"]),
+            (
+                ": hello\n\ndata:x\n\ndata: z\n\nevent: e\ndata: y",
+                vec!["x", "z", "y"],
+            ),
             ("data: [DONE]\n\ndata:\n\n", vec![]),
             ("", vec![]),
         ] {

@@ -105,6 +105,7 @@ impl<'a> Words<'a> {
         }
         let text = self.heading(false, false);
         let place = self.whole_place(path);
+        let is_type = matches!(self.code, Some((Rank::Type, _)));
         let code = self.code.take().map(|(_, code)| code);
         match (text, place, &code) {
             // A text that names the place itself needs no path before it.
@@ -117,10 +118,12 @@ impl<'a> Words<'a> {
                 out.push("", Cow::Owned(format!("{place} {code}")));
             }
             (None, _, Some(code)) => out.weak = out.weak.take().or(Some(code.clone())),
+            (None, _, None) if details.is_empty() => out.append(self.fields),
             (None, _, None) => {}
         }
         out.append(details);
-        out.code = out.code.take().or(code);
+        // A mere type tells errors of a list apart, not the answer from others.
+        out.code = out.code.take().or(code.filter(|_| !is_type));
     }
 
     /// Returns the place with what it is in before it: `Label.name`.

@@ -214,7 +214,10 @@ fn decode(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        match after.split_once(';').and_then(|(name, behind)| Some((entity(name)?, behind))) {
+        match after
+            .split_once(';')
+            .and_then(|(name, behind)| Some((entity(name)?, behind)))
+        {
             Some((c, behind)) => {
                 out.push(c);
                 rest = behind;
