@@ -50,7 +50,7 @@ impl Lengths {
             authority: uri
                 .authority()
                 .map_or(0, |authority| authority.as_str().len()),
-            path: uri.path_and_query().map_or(0, |path| path.as_str().len()),
+            path: path_and_query(uri).len(),
             names: head.headers.keys_len(),
             values: head.headers.len(),
             headers: headers.sum(),
@@ -59,6 +59,14 @@ impl Lengths {
 
     pub(super) fn total(&self) -> usize {
         self.method + self.scheme + self.authority + self.path + self.headers
+    }
+}
+
+/// Returns what a URI has of a path and a query: nothing, if it has neither, not even a slash.
+fn path_and_query(uri: &Uri) -> &str {
+    match uri.path_and_query() {
+        Some(both) if !uri.path().is_empty() => both.as_str(),
+        _ => "",
     }
 }
 
@@ -122,9 +130,7 @@ impl Snapshot {
         if let Some(authority) = head.uri.authority() {
             writer.put(authority.as_str().as_bytes());
         }
-        if let Some(path) = head.uri.path_and_query() {
-            writer.put(path.as_str().as_bytes());
-        }
+        writer.put(path_and_query(&head.uri).as_bytes());
         for (name, value) in &head.headers {
             writer.put(&Mark::of(name, value).0.to_ne_bytes());
             writer.put(name.as_str().as_bytes());
