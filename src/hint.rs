@@ -27,9 +27,9 @@ pub(crate) fn hint(
         (ErrorClass::Timeout, FaultDomain::Proxy) => {
             "the timeout ran out before anything was sent: raise it, or send fewer calls at once"
         }
-        (ErrorClass::Timeout, _) => "raise the timeout, or check that the server is reachable",
+        (ErrorClass::Timeout, _) => "raise the timeout or check that the server is reachable",
         (ErrorClass::Network, _) => {
-            "if transient, retry once; if persistent, the server is unreachable or overloaded"
+            "if transient, retry once; persistent means unreachable or overloaded"
         }
         (ErrorClass::Jsonrpc, _) => "check the request: the server understood it and refused",
         (ErrorClass::ToolError, _) => {
@@ -43,7 +43,7 @@ pub(crate) fn hint(
         (ErrorClass::Cancelled, _) => "the caller gave up, or its request body failed",
         (ErrorClass::ProxyInternal, _) => match status {
             Some(_) => return Some(answered(outcome, retry_after)),
-            None => "our own side failed: see its logs",
+            None => "our own side failed, see its logs",
         },
     };
     Some(text.into())
@@ -58,7 +58,7 @@ fn answered(outcome: Outcome, retry_after: Option<Duration>) -> Cow<'static, str
         StatusCode::UNAUTHORIZED => "check the credentials",
         StatusCode::FORBIDDEN => "check the credentials and what they allow",
         StatusCode::PROXY_AUTHENTICATION_REQUIRED => "check the credentials for the proxy",
-        StatusCode::NOT_FOUND | StatusCode::GONE => "check the id or the path",
+        StatusCode::NOT_FOUND | StatusCode::GONE => "check the id or path",
         StatusCode::METHOD_NOT_ALLOWED => "check the request: its method or its path",
         StatusCode::NOT_ACCEPTABLE => "check the request: its accept header",
         StatusCode::REQUEST_TIMEOUT => {
@@ -76,12 +76,12 @@ fn answered(outcome: Outcome, retry_after: Option<Duration>) -> Cow<'static, str
         StatusCode::TOO_MANY_REQUESTS => return slow_down(retry_after),
         StatusCode::NOT_IMPLEMENTED => "the server does not implement this: check the request",
         StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
-            "the server behind the gateway failed: see its logs"
+            "the server behind the gateway failed, see its logs"
         }
         StatusCode::SERVICE_UNAVAILABLE => return unavailable(retry_after),
         status if status.is_server_error() => match outcome.domain() {
-            FaultDomain::Proxy => "this service failed: see its logs",
-            FaultDomain::Upstream | FaultDomain::Client => "the server failed: see its logs",
+            FaultDomain::Proxy => "this service failed, see its logs",
+            FaultDomain::Upstream | FaultDomain::Client => "the server failed, see its logs",
         },
         status if status.is_client_error() => "check the request",
         status if status.is_redirection() => {

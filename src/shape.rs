@@ -175,9 +175,26 @@ fn credential(behind: &str) -> Option<Range<usize>> {
         return None;
     }
     let run = behind.get(start..)?;
+    if is_challenge(run) {
+        return None;
+    }
     let end = run.find(is_credential_end).unwrap_or(run.len());
     let word = run[..end].trim_end_matches(['.', ':', '!', '?']);
     (!word.is_empty()).then_some(start..start + word.len())
+}
+
+/// Returns whether a parameter of a challenge (`Bearer realm="api"`) stands where a credential would.
+fn is_challenge(word: &str) -> bool {
+    [
+        "realm=",
+        "scope=",
+        "error=",
+        "error_",
+        "charset=",
+        "resource_metadata=",
+    ]
+    .iter()
+    .any(|parameter| word.starts_with(parameter))
 }
 
 fn is_credential_end(c: char) -> bool {

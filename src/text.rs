@@ -64,8 +64,12 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
             if gap && !line.is_empty() {
                 line.push(' ');
             }
+            marks = match is_mark(c) {
+                true if gap => 1,
+                true => marks + 1,
+                false => 0,
+            };
             gap = false;
-            marks = if is_mark(c) { marks + 1 } else { 0 };
             if marks <= MARKS_CAP {
                 line.push(c);
             }
@@ -88,7 +92,10 @@ fn clean_len(text: &str) -> usize {
     for (at, c) in text.char_indices() {
         match c {
             ' ' if after_space => return settled,
-            ' ' => after_space = true,
+            ' ' => {
+                after_space = true;
+                marks = 0;
+            }
             '!'..='~' => {
                 settled = at + 1;
                 after_space = false;
