@@ -1,6 +1,6 @@
 //! A real hyper client against real servers on loopback, behaving and not.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::{Router, body::Body, routing::get};
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::oneshot,
+    time::Instant,
 };
 use tower::{Layer, ServiceExt};
 use tower_diagnose::{Delivery, Diagnose, DiagnoseLayer, ErrorClass, ResponseExt};
