@@ -122,18 +122,22 @@ fn a_map_as_large_as_can_be_survives() {
 }
 
 fn any_name() -> impl Strategy<Value = HeaderName> {
-    prop_oneof![
-        Just(http::header::ACCEPT),
-        Just(http::header::COOKIE),
-        Just(http::header::CONTENT_TYPE),
-        "[a-z0-9!#$%&'*+.^_`|~-]{1,40}".prop_map(|name| HeaderName::try_from(name).unwrap()),
-        "[a-d]".prop_map(|name| HeaderName::try_from(name).unwrap()),
-    ]
+    let long = "x".repeat(300);
+    let names = ["accept", "cookie", "a", "b", "c", "!#$%&'*+.^_`|~-0", &long];
+    prop::sample::select(
+        names
+            .map(|name| HeaderName::try_from(name).unwrap())
+            .to_vec(),
+    )
 }
 
 fn any_value() -> impl Strategy<Value = HeaderValue> {
-    let byte = prop_oneof![Just(b'\t'), 0x20..0x7f_u8, 0x80..=0xff_u8];
-    (prop::collection::vec(byte, 0..200), any::<bool>()).prop_map(|(bytes, sensitive)| {
+    (prop::collection::vec(any::<u8>(), 0..60), any::<bool>()).prop_map(|(mut bytes, sensitive)| {
+        for byte in &mut bytes {
+            if byte.is_ascii_control() {
+                *byte = b'\t';
+            }
+        }
         let mut value = HeaderValue::from_bytes(&bytes).unwrap();
         value.set_sensitive(sensitive);
         value
@@ -143,7 +147,7 @@ fn any_value() -> impl Strategy<Value = HeaderValue> {
 proptest! {
     #[test]
     fn headers_come_back_in_order_with_their_marks(
-        lines in prop::collection::vec((any_name(), any_value(), any::<bool>()), 0..40),
+        lines in prop::collection::vec((any_name(), any_value(), any::<bool>()), 0..20),
         removed in any_name(),
         path in "/[a-z]{0,20}(\\?[a-z=&]{0,20})?",
     ) {
