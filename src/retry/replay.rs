@@ -93,7 +93,8 @@ impl<B> Replay<B> {
     /// Makes the request for the next attempt, without extensions. From here on its body is the only one
     /// that is read.
     ///
-    /// `None` if [`Replay::can_replay`] is false.
+    /// `None` if [`Replay::can_replay`] is false. Best made when the service is ready for it: until it is
+    /// made, or [`Replay::claim`] is called, the attempt before may still read past the limit.
     pub(crate) fn request(&self) -> Option<Request<ReplayBody<B>>> {
         let head = self.kept.restore_head()?;
         let source = self.supersede()?;

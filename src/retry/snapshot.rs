@@ -8,8 +8,8 @@ use http::{
 };
 
 /// How many bytes of texts are kept in place: ten headers of an API's client, say. Together with a
-/// body's state this stays under a kilobyte, up to which allocators are fast.
-const IN_PLACE: usize = 640;
+/// body's state this stays within a kilobyte, up to which allocators are fast.
+const IN_PLACE: usize = 704;
 
 /// A request's method, URI, version and headers, flat: every text one after the other.
 ///
