@@ -137,7 +137,7 @@ impl<B> State<B> {
 
     pub(super) fn size_hint_at_end(&self) -> SizeHint {
         match &self.end {
-            Some(end) => end.hint.clone(),
+            Some(end) => same(&end.hint),
             None => SizeHint::with_exact(0),
         }
     }
@@ -165,7 +165,7 @@ impl<B: Body> State<B> {
             return SizeHint::default();
         }
         if let Some(frame) = self.frames.get(self.position) {
-            return frame.hint.clone();
+            return same(&frame.hint);
         }
         match &self.rest {
             Some(rest) => rest.size_hint(),
@@ -311,6 +311,14 @@ impl Content {
             Self::Trailers(trailers) => Frame::trailers(HeaderMap::clone(trailers)),
         }
     }
+}
+
+#[expect(
+    clippy::clone_on_copy,
+    reason = "it is not `Copy` before http-body 1.1"
+)]
+pub(super) fn same(hint: &SizeHint) -> SizeHint {
+    hint.clone()
 }
 
 /// Makes `Bytes` of a frame's data, without a copy if they are.

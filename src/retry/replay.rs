@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::{Request, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 
-use super::kept::{Kept, Standing, Step, whole};
+use super::kept::{Kept, Standing, Step, same, whole};
 use crate::error::BoxError;
 
 /// The body that the retry layer hands to the service below: the caller's own, of which what was read
@@ -186,7 +186,7 @@ where
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
-            Source::Ended(hint) => hint.clone(),
+            Source::Ended(hint) => same(hint),
             Source::Alone(body) => body.size_hint(),
             Source::Kept { kept, attempt } => kept
                 .state()
