@@ -114,7 +114,7 @@ fn is_printable(text: &str) -> bool {
         .filter(|byte| **byte < b' ' && !matches!(**byte, b'\t' | b'\n' | b'\r'))
         .count();
     if text.is_ascii() {
-        return controls <= bytes.len() / 10;
+        return controls <= allowed(bytes.len());
     }
     let (mut odd, mut all) = (controls, 0);
     for c in text.chars() {
@@ -124,7 +124,12 @@ fn is_printable(text: &str) -> bool {
             '\u{7f}'..='\u{9f}' | char::REPLACEMENT_CHARACTER
         ));
     }
-    odd <= all / 10
+    odd <= allowed(all)
+}
+
+/// One fault is forgiven in the shortest text.
+const fn allowed(length: usize) -> usize {
+    if length < 20 { 1 } else { length / 10 }
 }
 
 #[cfg(test)]

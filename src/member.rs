@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
             }
             (Field::Wrapper, b'{') if role == Role::Top => {
                 let mut inner = self.object(Role::Error, path, within);
-                if inner.is_item() || inner.errors {
+                if inner.is_strong() || inner.errors {
                     words.put(Slot::Wrapped, inner.text(false));
                     words.adopt(&mut inner);
                 }

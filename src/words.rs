@@ -79,8 +79,14 @@ impl<'a> Words<'a> {
 
     /// Returns whether there is a text that can be no field of a form.
     pub(crate) fn is_item(&self) -> bool {
-        let strong = |slot: Slot| self.has(slot) && !slot.is_weak();
-        self.item || SLOTS.into_iter().any(strong) || self.has_lang && self.value.is_some()
+        self.item || self.is_strong() || self.has_lang && self.value.is_some()
+    }
+
+    /// Returns whether there is a text by a name that only errors have.
+    pub(crate) fn is_strong(&self) -> bool {
+        SLOTS
+            .into_iter()
+            .any(|slot| self.has(slot) && !slot.is_weak())
     }
 
     /// Keeps which part of the request it was about; a minor place gives way to another.
