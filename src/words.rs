@@ -67,7 +67,11 @@ impl<'a> Words<'a> {
         self.aws_type = self.aws_type.take().or(inner.aws_type.take());
     }
 
+    /// Returns the best code; an `error` that is one and was not said counts.
     pub(crate) fn take_code(&mut self) -> Option<Cow<'a, str>> {
+        if let Some(code) = self.take(Slot::Error).filter(|error| is_code(error)) {
+            self.put_code(Rank::Code, code);
+        }
         self.code.take().map(|(_, code)| code)
     }
 
