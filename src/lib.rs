@@ -55,9 +55,9 @@ pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
 pub use attempt::Attempt;
+pub use attempts::AttemptRecord;
 pub use backoff::{Backoff, Jitter};
 pub use budget::RetryBudget;
-pub use attempts::AttemptRecord;
 pub use call::CallRecorder;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
@@ -69,6 +69,8 @@ pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find,
 pub use headers::RedactedHeaders;
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
+pub use payload::Payload;
+pub use protocol::Protocol;
 pub use record::{BodyEnd, CallRecord, PathTemplate, RecordSink};
 #[cfg(feature = "metrics")]
 #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
@@ -76,9 +78,8 @@ pub use recorder::MetricsSink;
 pub use recorder::{
     CallFilter, FanOut, JsonLines, RecentCalls, Recorder, RecorderLayer, TracingSink, fan_out,
 };
-pub use payload::Payload;
-pub use protocol::Protocol;
 pub use request_timeout::RequestTimeout;
+pub use respond::{Respond, RespondLayer};
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
 pub use retry::{ReplayBody, Retry, RetryLayer};
 pub use timeout::{RequestBodyTimeoutLayer, Timeout, TimeoutLayer};

@@ -4,8 +4,8 @@ use http::StatusCode;
 use tokio::time::Instant;
 
 use crate::{
-    call::CallRecorder,
     attempts::AttemptEnd,
+    call::CallRecorder,
     classify::{as_error, classify, delivery},
     outcome::{Delivery, Facts, Outcome},
 };

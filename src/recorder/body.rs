@@ -55,8 +55,8 @@ where
             return Poll::Ready(polled);
         }
         // Of a body whose length is known, many readers never ask for what comes after the end.
-        let is_last = matches!(polled, Some(Ok(_)))
-            && watch(this.recording, || this.inner.is_end_stream());
+        let is_last =
+            matches!(polled, Some(Ok(_))) && watch(this.recording, || this.inner.is_end_stream());
         if let (Some(recording), Some(Ok(frame))) = (this.recording.as_mut(), &polled) {
             recording.read(frame.data_ref().map_or(0, Buf::remaining));
             if !is_last && !frame.is_trailers() {

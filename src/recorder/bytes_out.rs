@@ -52,10 +52,16 @@ mod tests {
         let header = |value: &str| {
             HeaderMap::from_iter([(CONTENT_LENGTH, value.parse().expect("a header value"))])
         };
-        assert_eq!(bytes_out(&header("7"), &Full::new(Bytes::from("abc"))), Some(3));
+        assert_eq!(
+            bytes_out(&header("7"), &Full::new(Bytes::from("abc"))),
+            Some(3)
+        );
         assert_eq!(bytes_out(&header("7"), &vec![0_u8]), Some(7));
         assert_eq!(bytes_out(&header("-7"), &vec![0_u8]), None);
         assert_eq!(bytes_out(&HeaderMap::new(), &vec![0_u8]), None);
-        assert_eq!(bytes_out(&HeaderMap::new(), &Empty::<Bytes>::new()), Some(0));
+        assert_eq!(
+            bytes_out(&HeaderMap::new(), &Empty::<Bytes>::new()),
+            Some(0)
+        );
     }
 }

@@ -74,8 +74,8 @@ where
         };
         Poll::Ready(match result {
             Ok(response) => {
-                let has_ended = recording.is_some()
-                    && watch(recording, || response.body().is_end_stream());
+                let has_ended =
+                    recording.is_some() && watch(recording, || response.body().is_end_stream());
                 let recording = recording
                     .take()
                     .and_then(|recording| recording.answered(&response, has_ended));

@@ -5,14 +5,14 @@ use std::error::Error;
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::{
+    call::Notes,
+    class::{ErrorClass, FaultDomain},
     classify::{as_error, classify, delivery},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, find},
     headers::request_id,
-    class::{ErrorClass, FaultDomain},
     outcome::{Delivery, Facts, Outcome},
     retried::Retried,
-    call::Notes,
 };
 
 /// What an answer or an error says of its call.
@@ -111,5 +111,11 @@ fn retried(error: &(dyn Error + 'static)) -> Option<Retried> {
 
 /// Returns the gRPC status of a head or of trailers. What is no number is no status.
 pub(super) fn grpc_status(headers: &HeaderMap) -> Option<u32> {
-    headers.get("grpc-status")?.to_str().ok()?.trim().parse().ok()
+    headers
+        .get("grpc-status")?
+        .to_str()
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
 }
