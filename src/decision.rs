@@ -181,14 +181,21 @@ pub(crate) fn is_retryable_status(status: StatusCode) -> bool {
     }
 }
 
-/// Returns whether another attempt may not run into this error: the network failed, or time ran out.
+/// Returns whether another attempt may not run into this error: the network failed, time ran out, or
+/// a client below made an error of an answer that is retryable.
 pub(crate) fn is_retryable_error(error: &(dyn Error + 'static)) -> bool {
     let facts = Facts {
         dispatched: true,
         ..Facts::default()
     };
-    classify(Some(error), &facts)
-        .is_some_and(|outcome| matches!(outcome.class(), ErrorClass::Network | ErrorClass::Timeout))
+    let Some(outcome) = classify(Some(error), &facts) else {
+        return false;
+    };
+    match outcome.class() {
+        ErrorClass::Network | ErrorClass::Timeout => true,
+        ErrorClass::Http => outcome.status().is_some_and(is_retryable_status),
+        _ => false,
+    }
 }
 
 /// Returns what a layer below noted about its own attempts, if there is such a layer.

@@ -27,9 +27,9 @@ pub struct Diagnosis {
     pub(crate) endpoint: Endpoint,
     pub(crate) outcome: Outcome,
     /// The server's own words, scrubbed and on one line.
-    pub(crate) message: Option<Box<str>>,
-    pub(crate) code: Option<Box<str>>,
-    pub(crate) excerpt: Option<Box<str>>,
+    pub(crate) message: Option<String>,
+    pub(crate) code: Option<String>,
+    pub(crate) excerpt: Option<String>,
     /// Why there is no excerpt of a body that was there: what kind of body it is.
     pub(crate) omitted: Option<&'static str>,
     pub(crate) hint: Option<Cow<'static, str>>,
@@ -40,7 +40,7 @@ pub struct Diagnosis {
     pub(crate) attempts: u32,
     pub(crate) timeout: Option<Duration>,
     pub(crate) retry_after: Option<Duration>,
-    pub(crate) request_id: Option<Box<str>>,
+    pub(crate) request_id: Option<String>,
     pub(crate) indeterminate: bool,
     pub(crate) headers: RedactedHeaders,
     pub(crate) line_cap: usize,

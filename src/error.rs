@@ -27,33 +27,34 @@ fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
     if let Some(inner) = own::<h2::Error>(error).and_then(h2::Error::get_io) {
         return Some(inner);
     }
-    if let Some(inner) = error.downcast_ref::<Arc<dyn Error + Send + Sync>>() {
+    if let Some(inner) = in_one::<Arc<dyn Error + Send + Sync>>(error) {
         return Some(&**inner);
     }
-    if let Some(inner) = error.downcast_ref::<Arc<dyn Error>>() {
+    if let Some(inner) = in_one::<Arc<dyn Error>>(error) {
         return Some(&**inner);
     }
     error.source()
 }
 
-/// Returns `error` as an `E`, if it is one or a box or an `Arc` of one.
+/// Returns `error` as an `E`, if it is one, inside up to three boxes and `Arc`s: `Box<E>` and `Arc<E>`
+/// are errors of their own type, whose source is that of `E`, so that a walk passes `E` by.
 pub(crate) fn own<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    if let Some(error) = error.downcast_ref::<E>() {
-        return Some(error);
-    }
-    if let Some(error) = error.downcast_ref::<Box<E>>() {
-        return Some(error);
-    }
-    if let Some(error) = error.downcast_ref::<Arc<E>>() {
-        return Some(error);
-    }
-    if let Some(error) = error.downcast_ref::<Box<Box<E>>>() {
-        return Some(error);
-    }
-    if let Some(error) = error.downcast_ref::<Box<Arc<E>>>() {
-        return Some(error);
-    }
-    error.downcast_ref::<Arc<Box<E>>>().map(|error| &***error)
+    in_two::<E>(error)
+        .or_else(|| in_two::<Box<E>>(error).map(|error| &**error))
+        .or_else(|| in_two::<Arc<E>>(error).map(|error| &**error))
+}
+
+fn in_two<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    in_one::<E>(error)
+        .or_else(|| in_one::<Box<E>>(error).map(|error| &**error))
+        .or_else(|| in_one::<Arc<E>>(error).map(|error| &**error))
+}
+
+fn in_one<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    error
+        .downcast_ref::<E>()
+        .or_else(|| error.downcast_ref::<Box<E>>().map(|error| &**error))
+        .or_else(|| error.downcast_ref::<Arc<E>>().map(|error| &**error))
 }
 
 /// Finds the first `E` in `error` or anywhere below it, through sources, boxes, `Arc`s and what an
@@ -281,10 +282,12 @@ mod tests {
     #[test]
     fn finds_through_every_wrapping() {
         let inner = || Refused::new("circuit open");
-        let wrapped: [BoxError; 9] = [
+        let wrapped: [BoxError; 11] = [
             Box::new(inner()),
             Box::new(Box::new(inner())),
             Box::new(Arc::new(inner())),
+            Box::new(Box::new(Box::new(Box::new(inner())))),
+            Box::new(Arc::new(Box::new(Arc::new(inner())))),
             Box::new(io::Error::other(inner())),
             Box::new(io::Error::other(io::Error::other(inner()))),
             Box::new(Box::new(io::Error::other(inner()))),

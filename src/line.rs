@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use crate::{
     diagnosis::Diagnosis,
     endpoint::Endpoint,
+    path::REDACTED,
     text::{one_line, width, write_cut},
 };
 
@@ -161,6 +162,11 @@ pub(crate) fn write_report(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::R
     }
     if let Some(id) = diagnosis.request_id() {
         row("request id", format_args!("{id}"))?;
+    }
+    for (name, value) in diagnosis.headers.iter() {
+        if value != REDACTED {
+            row("header", format_args!("{name}: {value}"))?;
+        }
     }
     if let Some(hint) = diagnosis.hint() {
         row("hint", format_args!("{}", one_line(hint)))?;

@@ -58,9 +58,12 @@ impl Payload {
                 url.into()
             },
             body_excerpt: diagnosis.excerpt().map(Into::into).or_else(|| {
-                diagnosis
-                    .omitted
-                    .map(|what| format!("[{what} body omitted]").into())
+                let what = match diagnosis.omitted? {
+                    "html" => "HTML",
+                    "xml" => "XML",
+                    what => what,
+                };
+                Some(format!("[{what} body omitted]").into())
             }),
             timeout_ms: diagnosis.timeout().map(millis),
             hint: diagnosis.hint().map(Into::into),

@@ -71,7 +71,7 @@ impl PathTemplate {
 /// | `endpoint`, `method` | what was called: `GET /users/{id}`, `GET` |
 /// | `status` | the status that the caller got |
 /// | `error_class`, `fault_domain`, `audit_class` | how it failed, if it did |
-/// | `upstream_http_status` | the status that the failure consists of |
+/// | `upstream_http_status` | the status that the server gave when it failed |
 /// | `error_code` | the server's own code for it |
 /// | `delivery` | whether the request reached the server |
 /// | `attempts` | how many attempts are known to have been made |

@@ -78,6 +78,11 @@ impl Target {
         }
     }
 
+    /// Returns the path as it was sent, secrets included.
+    pub(crate) fn sent_path(&self) -> &str {
+        self.parts().2
+    }
+
     /// Makes what may be printed: redacts the path and forgets the rest.
     pub(crate) fn into_endpoint(self) -> Endpoint {
         self.endpoint()

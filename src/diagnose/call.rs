@@ -1,30 +1,29 @@
-use std::{borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use http::{Extensions, HeaderMap, HeaderName, Method, Request, StatusCode, response::Parts};
 use http_body::SizeHint;
 
 use super::{
     config::Config,
+    excerpt::excerpt,
     inspect::{self, Found},
     peeked::Prefix,
 };
 use crate::{
     call::CallRecorder,
-    cause,
     class::{ErrorClass, FaultDomain},
-    classify::{self, classify},
-    diagnosis::{Diagnosed, Diagnosis},
+    classify::classify,
+    diagnosis::Diagnosis,
     endpoint::{Endpoint, Target},
-    error::{RetryError, TimeoutError, find},
     extract::{Excerpt, Extracted, Rules, extract},
     headers,
     hint::hint,
     outcome::{Delivery, Facts, Idempotency, Outcome},
-    redact::scrub,
+    redact::Scrubber,
     retried::Retried,
     retry_after::retry_after,
     secrets::Secrets,
-    text::{is_one_line, one_line},
+    text::{cut, one_line},
 };
 
 /// How many characters of a server's code are kept.
@@ -34,12 +33,12 @@ static MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// What is kept of a call on its way in, so that its failure can be told.
 pub(super) struct Call {
-    config: Arc<Config>,
+    pub(super) config: Arc<Config>,
     target: Target,
     secrets: Secrets,
-    recorder: Option<CallRecorder>,
+    pub(super) recorder: Option<CallRecorder>,
     idempotency: Idempotency,
-    has_mcp_session: bool,
+    pub(super) has_mcp_session: bool,
     #[cfg(feature = "axum")]
     matched_path: Option<axum::extract::MatchedPath>,
 }
@@ -72,10 +71,6 @@ impl Call {
                 .flatten(),
             config: Arc::clone(config),
         }
-    }
-
-    pub(super) fn config(&self) -> &Config {
-        &self.config
     }
 
     /// Decides what to read of an answer.
@@ -138,7 +133,9 @@ impl Call {
         let diagnosis = self.answered(parts, facts, extracted, prefix.unread);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
-            self.config.log.emit_body(&diagnosis, &self.scrubbed(&body));
+            self.config
+                .log
+                .emit_body(&diagnosis, &self.scrubber().scrub(&body));
         }
         diagnosis
     }
@@ -188,22 +185,21 @@ impl Call {
         extracted: Extracted,
         unread: u64,
     ) -> Diagnosis {
-        let status = parts.status;
-        let outcome = self.answered_outcome(status, &facts);
+        let scrubber = self.scrubber();
         let retried = parts.extensions.get::<Retried>();
         let (excerpt, omitted) = match extracted.text {
             Excerpt::None => (None, None),
             Excerpt::Omitted(what) => (None, Some(what)),
-            Excerpt::Text(text) => (self.excerpt(&text, unread), None),
+            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), unread), None),
         };
         self.hinted(Diagnosis {
             endpoint: self.endpoint(),
-            outcome,
-            message: extracted.message.and_then(|text| self.tidy(text)),
+            outcome: self.answered_outcome(parts.status, &facts),
+            message: extracted.message.and_then(|text| tidy(&scrubber, text)),
             code: extracted
                 .code
-                .and_then(|text| self.tidy(text))
-                .map(|code| cut_code(&code)),
+                .and_then(|text| tidy(&scrubber, text))
+                .map(cut_code),
             excerpt,
             omitted,
             hint: None,
@@ -213,9 +209,9 @@ impl Call {
             attempts: retried.map_or(facts.requests, Retried::attempts).max(1),
             timeout: None,
             retry_after: now_retry_after(&parts.headers),
-            request_id: headers::request_id(&parts.headers).and_then(|id| self.tidy(id)),
+            request_id: headers::request_id(&parts.headers).and_then(|id| tidy(&scrubber, id)),
             indeterminate: false,
-            headers: headers::redacted(&parts.headers, &self.config.redacted),
+            headers: headers::redacted(&parts.headers, &self.config.redacted).scrubbed(&scrubber),
             line_cap: self.config.line_cap,
         })
     }
@@ -241,83 +237,8 @@ impl Call {
         Outcome::new(outcome.class(), domain, Some(status))
     }
 
-    /// Diagnoses a call that ended without an answer.
-    pub(super) fn failed(&self, error: Option<&(dyn Error + 'static)>) -> Diagnosis {
-        if let Some(below) = error.and_then(find::<Diagnosed>) {
-            return self.diagnosed_below(below.diagnosis(), error);
-        }
-        let seen = self.recorder.as_ref();
-        let retried = error.and_then(find::<RetryError>).map(RetryError::retried);
-        let mut delivery = error.map_or(Delivery::Unknown, classify::delivery);
-        if let Some(recorder) = seen {
-            // An attempt that a retry of somebody else's repeated.
-            delivery = delivery.and(recorder.delivery());
-        }
-        let facts = Facts {
-            mcp_session: self.has_mcp_session,
-            ..seen.map_or_else(
-                || Facts {
-                    dispatched: !self.config.is_server && delivery != Delivery::NotSent,
-                    ..Facts::default()
-                },
-                CallRecorder::snapshot,
-            )
-        };
-        let outcome = match error {
-            Some(error) => classify(Some(error), &facts),
-            None => seen.and_then(CallRecorder::failure),
-        };
-        let cause = error.map_or(Cow::Borrowed("internal error"), cause::cause);
-        self.hinted(Diagnosis {
-            endpoint: self.endpoint(),
-            outcome: outcome.unwrap_or(Outcome::new(
-                ErrorClass::ProxyInternal,
-                FaultDomain::Proxy,
-                None,
-            )),
-            message: None,
-            code: None,
-            excerpt: None,
-            omitted: None,
-            hint: None,
-            cause: Some(if is_one_line(&cause) {
-                cause
-            } else {
-                one_line(&cause).into()
-            }),
-            not_sent: delivery == Delivery::NotSent && error.is_some_and(cause::is_refusal),
-            delivery,
-            attempts: retried
-                .map_or(facts.requests, |retried| retried.attempts())
-                .max(1),
-            timeout: error
-                .and_then(find::<TimeoutError>)
-                .map(TimeoutError::limit),
-            retry_after: None,
-            request_id: None,
-            indeterminate: false,
-            headers: headers::RedactedHeaders::default(),
-            line_cap: self.config.line_cap,
-        })
-    }
-
-    /// Takes over what a layer of the same kind found below, where there was more to know.
-    fn diagnosed_below(
-        &self,
-        below: &Diagnosis,
-        error: Option<&(dyn Error + 'static)>,
-    ) -> Diagnosis {
-        let mut diagnosis = below.clone();
-        if let Some(retried) = error.and_then(find::<RetryError>).map(RetryError::retried) {
-            diagnosis.attempts = retried.attempts();
-            diagnosis.delivery = retried.delivery();
-        }
-        diagnosis.line_cap = self.config.line_cap;
-        self.hinted(diagnosis)
-    }
-
     /// Completes a diagnosis by what follows from the rest of it.
-    fn hinted(&self, mut diagnosis: Diagnosis) -> Diagnosis {
+    pub(super) fn hinted(&self, mut diagnosis: Diagnosis) -> Diagnosis {
         diagnosis.indeterminate =
             diagnosis.delivery == Delivery::Unknown && !self.idempotency.is_repeatable();
         diagnosis.hint = hint(
@@ -333,7 +254,7 @@ impl Call {
         diagnosis
     }
 
-    fn endpoint(&self) -> Endpoint {
+    pub(super) fn endpoint(&self) -> Endpoint {
         let endpoint = self.target.endpoint();
         #[cfg(feature = "axum")]
         let endpoint = match &self.matched_path {
@@ -349,25 +270,16 @@ impl Call {
         }
     }
 
-    fn scrubbed<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        scrub(text, &self.secrets, self.target.uri())
+    fn scrubber(&self) -> Scrubber<'_> {
+        Scrubber::new(&self.secrets, self.target.uri(), self.target.sent_path())
     }
 
-    /// Removes secrets, then line breaks. `None` if nothing is left.
-    fn tidy(&self, text: String) -> Option<Box<str>> {
-        let line = match self.scrubbed(&text) {
-            Cow::Borrowed(_) if is_one_line(&text) => text,
-            scrubbed => one_line(&scrubbed),
-        };
-        (!line.is_empty()).then(|| line.into())
-    }
-
-    fn excerpt(&self, text: &str, unread: u64) -> Option<Box<str>> {
+    fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {
         let cap = self.config.excerpt_cap;
         if cap == 0 {
             return None;
         }
-        super::excerpt::excerpt(&self.scrubbed(text), cap, unread)
+        excerpt(scrubbed, cap, unread)
     }
 
     pub(super) fn log(&self, diagnosis: &Diagnosis) {
@@ -396,12 +308,22 @@ fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
     retry_after(headers, std::time::SystemTime::now())
 }
 
-fn cut_code(code: &str) -> Box<str> {
-    let (kept, is_cut) = crate::text::cut(code, CODE_CAP);
-    if is_cut {
-        format!("{kept}…").into()
-    } else {
-        kept.into()
+/// Removes secrets, then line breaks. `None` if nothing is left.
+fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<String> {
+    let scrubbed = scrubber.scrub(&text);
+    let line = match (&scrubbed, one_line(&scrubbed)) {
+        (_, Cow::Owned(line)) => line,
+        // The usual text goes as it came, without a copy.
+        (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => text,
+        (_, Cow::Borrowed(line)) => line.to_owned(),
+    };
+    (!line.is_empty()).then_some(line)
+}
+
+fn cut_code(code: String) -> String {
+    match cut(&code, CODE_CAP) {
+        (_, false) => code,
+        (kept, true) => format!("{kept}…"),
     }
 }
 

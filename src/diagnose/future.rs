@@ -55,13 +55,15 @@ enum Step<B: Body> {
     Read(Pin<Box<Peeked<B>>>, bool),
     Fine(Response<ResponseBody<B>>),
     Watched(Parts, B),
-    Failing(Diagnosis, Parts, ResponseBody<B>),
+    /// The diagnosis is in the extensions.
+    Failing(Response<ResponseBody<B>>),
 }
 
 /// How a call ended.
 enum Ending<B: Body, E> {
     Fine(Response<ResponseBody<B>>),
-    Failing(Call, Diagnosis, Parts, ResponseBody<B>),
+    /// It is to become an error.
+    Refused(Response<ResponseBody<B>>),
     Failed(Call, E),
 }
 
@@ -134,10 +136,10 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
                     let body = ResponseBody::watched(body, trailers);
                     Ending::Fine(Response::from_parts(head, body))
                 }
-                Ok(Step::Failing(diagnosis, head, body)) => {
-                    call.log(&diagnosis);
-                    Ending::Failing(call, diagnosis, head, body)
+                Ok(Step::Failing(response)) if call.config.error_for_status => {
+                    Ending::Refused(response)
                 }
+                Ok(Step::Failing(response)) => Ending::Fine(response),
                 Ok(Step::Read(..)) => return Poll::Pending,
                 Err(error) => Ending::Failed(call, error),
             });
@@ -156,10 +158,13 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(match ready!(self.poll_ending(cx, Into::into)) {
             Ending::Fine(response) => Ok(response),
-            Ending::Failing(call, diagnosis, head, _) if call.config().error_for_status => {
-                Err(Diagnosed::new(diagnosis, None, Some(head)))
+            Ending::Refused(response) => {
+                let (mut head, body) = response.into_parts();
+                match head.extensions.remove() {
+                    Some(diagnosis) => Err(Diagnosed::new(diagnosis, None, Some(head))),
+                    None => Ok(Response::from_parts(head, body)),
+                }
             }
-            Ending::Failing(_, diagnosis, head, body) => Ok(response(diagnosis, head, body)),
             Ending::Failed(call, error) => {
                 let diagnosis = call.failed(Some(&*error));
                 call.log(&diagnosis);
@@ -179,10 +184,9 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(match ready!(self.poll_ending(cx, |error| error)) {
-            Ending::Fine(response) => Ok(response),
-            Ending::Failing(_, diagnosis, head, body) => Ok(response(diagnosis, head, body)),
+            Ending::Fine(response) | Ending::Refused(response) => Ok(response),
             Ending::Failed(call, error) => {
-                if call.config().log.is_on() {
+                if call.config.log.is_on() {
                     call.log(&call.failed(as_error(&error)));
                 }
                 Err(error)
@@ -191,13 +195,16 @@ where
     }
 }
 
-fn response<B: Body>(
+/// Tells the log of a failing response, and leaves the diagnosis in its extensions.
+fn failing<B: Body>(
+    call: &Call,
     diagnosis: Diagnosis,
     mut head: Parts,
     body: ResponseBody<B>,
-) -> Response<ResponseBody<B>> {
+) -> Step<B> {
+    call.log(&diagnosis);
     head.extensions.insert(diagnosis);
-    Response::from_parts(head, body)
+    Step::Failing(Response::from_parts(head, body))
 }
 
 /// Decides what becomes of a response whose body nobody has touched yet.
@@ -212,7 +219,7 @@ fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
         Look::AtTrailers => {
             let (head, body) = response.into_parts();
             match call.in_headers(&head) {
-                Some(diagnosis) => Step::Failing(diagnosis, head, ResponseBody::plain(body)),
+                Some(diagnosis) => failing(call, diagnosis, head, ResponseBody::plain(body)),
                 None => Step::Watched(head, body),
             }
         }
@@ -222,11 +229,11 @@ fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
         Look::Failing { reads } if !reads || response.body().is_end_stream() => {
             let (head, body) = response.into_parts();
             let diagnosis = call.failing(&head, &Prefix::EMPTY);
-            Step::Failing(diagnosis, head, ResponseBody::plain(body))
+            failing(call, diagnosis, head, ResponseBody::plain(body))
         }
         Look::Failing { .. } | Look::IntoBody => {
             let (head, body) = response.into_parts();
-            let config = call.config();
+            let config = &call.config;
             let body = Peeked::new(head, body, config.body_cap, config.peek_timeout);
             Step::Read(Box::pin(body), look != Look::IntoBody)
         }
@@ -244,7 +251,7 @@ fn read<B: Body>(call: &Call, mut body: Pin<Box<Peeked<B>>>, is_failing: bool) -
     })?;
     let body = ResponseBody::peeked(body);
     Some(match diagnosis {
-        Some(diagnosis) => Step::Failing(diagnosis, head, body),
+        Some(diagnosis) => failing(call, diagnosis, head, body),
         None => Step::Fine(Response::from_parts(head, body)),
     })
 }

@@ -56,6 +56,7 @@ mod body;
 mod call;
 mod config;
 mod excerpt;
+mod failed;
 mod future;
 mod inspect;
 mod layer;

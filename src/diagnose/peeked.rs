@@ -38,9 +38,12 @@ pin_project! {
     }
 }
 
+/// What a body gives at a time: a frame, an error, or its end.
+type Item<B> = Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>;
+
 /// One result of `poll_frame`, and what the body said of itself just before.
 struct Seen<B: Body> {
-    item: Option<Result<Frame<B::Data>, B::Error>>,
+    item: Item<B>,
     size_hint: SizeHint,
     is_end_stream: bool,
 }
@@ -175,10 +178,7 @@ impl<B: Body> Peeked<B> {
     }
 
     /// Hands on what was read, then the rest. The inner body is never polled after its end.
-    pub(super) fn poll_next(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+    pub(super) fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Item<B>> {
         let this = self.project();
         match this.first.take().or_else(|| this.more.pop_front()) {
             Some(seen) => Poll::Ready(seen.item),
@@ -192,7 +192,7 @@ impl<B: Body> Peeked<B> {
 
     pub(super) fn size_hint(&self) -> SizeHint {
         match self.next() {
-            Some(seen) => seen.size_hint.clone(),
+            Some(seen) => seen.size_hint,
             None => self.body.size_hint(),
         }
     }

@@ -88,6 +88,13 @@ impl Recording {
         Some(self)
     }
 
+    /// The inner service is not called at all: it could not be made ready.
+    pub(super) fn refused(&self) {
+        if let Some(open) = &self.open {
+            open.recorder.attempt_refused(None);
+        }
+    }
+
     /// The call failed without an answer.
     pub(super) fn failed<E: 'static>(mut self, error: &E) {
         if let Some(open) = self.open.take() {
@@ -126,7 +133,9 @@ impl Recording {
     }
 
     fn judge(&self, judge: impl FnOnce(&mut Facts) -> Option<Outcome>) -> Option<Outcome> {
-        let mut facts = self.open.as_ref()?.recorder.snapshot();
+        let open = self.open.as_ref()?;
+        let mut facts = open.recorder.snapshot();
+        facts.last_status = open.head.as_ref().and_then(|(_, told)| told.status);
         judge(&mut facts)
     }
 
@@ -185,7 +194,7 @@ impl Open {
                 .unwrap_or(Delivery::Unknown),
             attempts: match (notes.facts.requests, retried) {
                 (0, Some(retried)) => retried.attempts(),
-                (0, None) => told.attempts,
+                (0, None) if notes.delivery().is_none() => told.attempts,
                 (noted, _) => noted,
             },
             stop: retried.map(|retried| retried.stop()),

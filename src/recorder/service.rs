@@ -65,6 +65,9 @@ where
             .as_ref()
             .map(|config| Recording::begin(config, &mut request));
         if let Some(error) = self.kept.take() {
+            if let Some(recording) = &recording {
+                recording.refused();
+            }
             return ResponseFuture::refused(error, recording);
         }
         let inner = &mut self.inner;

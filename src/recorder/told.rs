@@ -74,10 +74,13 @@ impl Told {
             told.adopt(diagnosis);
             return told;
         }
-        let outcome = classify(Some(error), &notes.facts).unwrap_or(INTERNAL);
+        let outcome = match classify(Some(error), &notes.facts) {
+            Some(outcome) if outcome.class() != ErrorClass::ProxyInternal => outcome,
+            // Boxed, but of a type that nobody knows.
+            _ => notes.failure().unwrap_or(INTERNAL),
+        };
         let retried = retried(error);
         Self {
-            status: outcome.status(),
             outcome: Some(outcome),
             delivery: Some(retried.map_or_else(|| delivery(error), |retried| retried.delivery())),
             // A broken connection proves an attempt; other failures may lie on our own side.

@@ -1,7 +1,6 @@
 //! What is remembered of one request, shared by those of its attempts that are still alive.
 
 use std::{
-    mem,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, Waker},
@@ -77,18 +76,19 @@ pub(super) enum Step<B: Body> {
 }
 
 impl<B> Kept<B> {
-    pub(super) fn new(head: &Parts, body: Option<B>, limit: usize) -> Arc<Self> {
+    /// Keeps a body, or, of one that is empty, no more than its size hint.
+    pub(super) fn new(head: &Parts, body: Result<B, SizeHint>, limit: usize) -> Arc<Self> {
         let lengths = Lengths::of(head);
+        let (standing, rest, end) = match body {
+            Ok(body) => (Standing::Keeping, Some(body), None),
+            Err(hint) => (Standing::Empty, None, Some(Point { hint, is_end: true })),
+        };
         let state = Mutex::new(State {
-            standing: if body.is_some() {
-                Standing::Keeping
-            } else {
-                Standing::Empty
-            },
-            rest: body,
+            standing,
+            rest,
             limit,
             frames: Frames::default(),
-            end: None,
+            end,
             attempt: 0,
             position: 0,
             waker: None,
@@ -148,6 +148,13 @@ impl<B> State<B> {
         }
     }
 
+    pub(super) fn size_hint_at_end(&self) -> SizeHint {
+        match &self.end {
+            Some(end) => end.hint.clone(),
+            None => SizeHint::with_exact(0),
+        }
+    }
+
     fn forget(&mut self) {
         self.frames = Frames::default();
         self.position = 0;
@@ -173,10 +180,9 @@ impl<B: Body> State<B> {
         if let Some(frame) = self.frames.get(self.position) {
             return frame.hint.clone();
         }
-        match (&self.rest, &self.end) {
-            (Some(rest), _) => rest.size_hint(),
-            (None, Some(end)) => end.hint.clone(),
-            (None, None) => SizeHint::with_exact(0),
+        match &self.rest {
+            Some(rest) => rest.size_hint(),
+            None => self.size_hint_at_end(),
         }
     }
 }

@@ -16,7 +16,7 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, request::Parts};
 use http_body::{Body, Frame};
-use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
+use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use tokio::time::Instant;
 use tower::Service;
 use tower_diagnose::{BoxError, Refused};
@@ -191,18 +191,22 @@ fn full(bytes: &'static [u8]) -> ReplyBody {
 }
 
 fn stalling() -> ReplyBody {
-    let mut first = Some(Frame::data(Bytes::from_static(b"first")));
-    let frames = std::iter::from_fn(move || first.take().map(Ok::<_, BoxError>));
-    StreamBody::new(Stalled(frames)).boxed_unsync()
+    Stalling(Some(Bytes::from_static(b"first"))).boxed_unsync()
 }
 
-/// What there is, and then silence.
-struct Stalled<I>(I);
+/// One frame, and then silence.
+struct Stalling(Option<Bytes>);
 
-impl<I: Iterator + Unpin> futures_core::Stream for Stalled<I> {
-    type Item = I::Item;
+impl Body for Stalling {
+    type Data = Bytes;
+    type Error = BoxError;
 
-    fn poll_next(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Option<I::Item>> {
-        self.0.next().map_or(Poll::Pending, |item| Poll::Ready(Some(item)))
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.0.take().map_or(Poll::Pending, |data| {
+            Poll::Ready(Some(Ok(Frame::data(data))))
+        })
     }
 }
