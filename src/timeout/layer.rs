@@ -77,7 +77,7 @@ impl TimeoutLayer {
 
     /// Makes this layer look past [`RequestTimeout`]: in a stack with two limits the extension
     /// replaces one of them only.
-    pub(crate) fn ignore_request_timeout(mut self) -> Self {
+    pub(crate) fn without_extension(mut self) -> Self {
         self.heeds_extension = false;
         self
     }
