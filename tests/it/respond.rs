@@ -354,13 +354,22 @@ fn path() -> impl Strategy<Value = String> {
     .prop_map(|segments| format!("/{}", segments.join("/")))
 }
 
+/// Any text, and what looks like a secret or an address.
+fn reason() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "\\PC{0,400}",
+        "(word |Bearer [a-z0-9]{8,12}|Basic [a-zA-Z0-9=]{9}|sk-[a-zA-Z0-9]{20}|AKIA[A-Z0-9]{16} )\
+         (http://u:p@h/a\\?b=c#d|password=[a-z]{9}|[\r\n\t\u{1b}\"'\\\\]){0,3} ?[a-z]{0,9}",
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     /// What this layer writes, a client's diagnosis reads back word for word.
     #[test]
     fn a_problem_is_read_back_word_for_word(
-        path in path(), reason in "\\PC{0,400}", kind in 0..4_u8, name in "\\PC{0,30}"
+        path in path(), reason in reason(), kind in 0..4_u8, name in "\\PC{0,30}"
     ) {
         let make = move || -> BoxError {
             match kind {
@@ -374,6 +383,7 @@ proptest! {
         runtime.block_on(async {
             let (_, problem) = answer(make.clone(), &path).await;
             let detail = problem["detail"].as_str().unwrap().to_owned();
+            assert!(detail.chars().count() <= 300, "{detail}");
             let server = RespondLayer::new().layer(failing(make));
             let client = DiagnoseLayer::new().layer(server);
             let response = client.oneshot(request(&path)).await.unwrap();
