@@ -1,9 +1,13 @@
 //! What several tests need: servers that misbehave, probes, clients.
+
 #![allow(
     dead_code,
     unreachable_pub,
     reason = "shared by test targets that each use a part of it"
 )]
+
+pub mod scripted;
+pub mod wire;
 
 pub mod body;
 pub mod client;
