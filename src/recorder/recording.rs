@@ -297,6 +297,6 @@ fn template(extensions: &http::Extensions) -> Option<PathTemplate> {
     clippy::disallowed_methods,
     reason = "a record says when the call was made; durations come from tokio's clock"
 )]
-fn wall_clock() -> SystemTime {
+pub(super) fn wall_clock() -> SystemTime {
     SystemTime::now()
 }

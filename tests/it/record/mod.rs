@@ -5,6 +5,8 @@ mod endings;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod nested;
+#[cfg(feature = "axum")]
+mod page;
 mod sinks;
 mod storm;
 mod wire;
