@@ -84,7 +84,7 @@ impl RecentCalls {
         let records: Vec<_> = self.newest(&query.filter).collect();
         let mut page = String::with_capacity(16 * 1024);
         // Writing to a String does not fail.
-        drop(write_page(&mut page, &query, &records));
+        write_page(&mut page, &query, &records).ok();
         let mut response = respond(StatusCode::OK, "text/html; charset=utf-8", page.into());
         response
             .headers_mut()
