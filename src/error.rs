@@ -27,33 +27,34 @@ fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
     if let Some(inner) = own::<h2::Error>(error).and_then(h2::Error::get_io) {
         return Some(inner);
     }
-    if let Some(inner) = error.downcast_ref::<Arc<dyn Error + Send + Sync>>() {
+    if let Some(inner) = in_one::<Arc<dyn Error + Send + Sync>>(error) {
         return Some(&**inner);
     }
-    if let Some(inner) = error.downcast_ref::<Arc<dyn Error>>() {
+    if let Some(inner) = in_one::<Arc<dyn Error>>(error) {
         return Some(&**inner);
     }
     error.source()
 }
 
-/// Returns `error` as an `E`, if it is one or a box or an `Arc` of one.
+/// Returns `error` as an `E`, if it is one, inside up to three boxes and `Arc`s: `Box<E>` and `Arc<E>`
+/// are errors of their own type, whose source is that of `E`, so that a walk passes `E` by.
 pub(crate) fn own<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    if let Some(error) = error.downcast_ref::<E>() {
-        return Some(error);
-    }
-    if let Some(error) = error.downcast_ref::<Box<E>>() {
-        return Some(error);
-    }
-    if let Some(error) = error.downcast_ref::<Arc<E>>() {
-        return Some(error);
-    }
-    if let Some(error) = error.downcast_ref::<Box<Box<E>>>() {
-        return Some(error);
-    }
-    if let Some(error) = error.downcast_ref::<Box<Arc<E>>>() {
-        return Some(error);
-    }
-    error.downcast_ref::<Arc<Box<E>>>().map(|error| &***error)
+    in_two::<E>(error)
+        .or_else(|| in_two::<Box<E>>(error).map(|error| &**error))
+        .or_else(|| in_two::<Arc<E>>(error).map(|error| &**error))
+}
+
+fn in_two<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    in_one::<E>(error)
+        .or_else(|| in_one::<Box<E>>(error).map(|error| &**error))
+        .or_else(|| in_one::<Arc<E>>(error).map(|error| &**error))
+}
+
+fn in_one<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    error
+        .downcast_ref::<E>()
+        .or_else(|| error.downcast_ref::<Box<E>>().map(|error| &**error))
+        .or_else(|| error.downcast_ref::<Arc<E>>().map(|error| &**error))
 }
 
 /// Finds the first `E` in `error` or anywhere below it, through sources, boxes, `Arc`s and what an
@@ -127,28 +128,40 @@ impl Error for Refused {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum TimeoutScope {
+    /// From asking the service whether it is ready to its being so; nothing was sent yet.
+    Ready,
     /// From the call to the head of the response.
     Head,
-    /// Between two frames of a body.
+    /// One wait for the next frame of the response's body.
     BodyIdle,
-    /// From the head of the response to the end of its body.
+    /// All waits for frames of the response's body together.
     BodyTotal,
+    /// One wait for the next frame of the request's body.
+    RequestBodyIdle,
+    /// All waits for frames of the request's body together.
+    RequestBodyTotal,
 }
 
 names!(TimeoutScope, "a timeout's scope", {
+    Ready => "ready",
     Head => "head",
     BodyIdle => "body_idle",
     BodyTotal => "body_total",
+    RequestBodyIdle => "request_body_idle",
+    RequestBodyTotal => "request_body_total",
 });
 
 /// A limit of time ran out.
 ///
-/// Displays as `GET /api/modules timed out after 30s`.
+/// Displays as `GET /api/modules timed out after 30s`; a limit that was not on the head says so behind
+/// it: `GET /export timed out after 50ms (response body idle)`.
 #[derive(Clone, Debug)]
 pub struct TimeoutError {
     endpoint: Endpoint,
     limit: Duration,
     scope: TimeoutScope,
+    elapsed: Duration,
+    attempts: Option<u32>,
 }
 
 impl TimeoutError {
@@ -157,7 +170,21 @@ impl TimeoutError {
             endpoint,
             limit,
             scope,
+            elapsed: limit,
+            attempts: None,
         }
+    }
+
+    /// Sets how long it really took, where that was measured.
+    pub(crate) fn with_elapsed(mut self, elapsed: Duration) -> Self {
+        self.elapsed = elapsed;
+        self
+    }
+
+    /// Sets how many attempts were begun within the limit, where that is known.
+    pub(crate) fn with_attempts(mut self, attempts: u32) -> Self {
+        self.attempts = Some(attempts);
+        self
     }
 
     /// Returns what was called.
@@ -177,11 +204,33 @@ impl TimeoutError {
     pub fn scope(&self) -> TimeoutScope {
         self.scope
     }
+
+    /// Returns how long it took until the limit was found to have run out: the limit itself, and
+    /// more if the task was not polled in time.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// Returns how many attempts were begun within the limit, if more than one could be and whoever
+    /// set the limit counted them.
+    #[must_use]
+    pub fn attempts(&self) -> Option<u32> {
+        self.attempts
+    }
 }
 
 impl fmt::Display for TimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} timed out after {:?}", self.endpoint, self.limit)
+        write!(f, "{} timed out after {:?}", self.endpoint, self.limit)?;
+        f.write_str(match self.scope {
+            TimeoutScope::Head => "",
+            TimeoutScope::Ready => " (service not ready)",
+            TimeoutScope::BodyIdle => " (response body idle)",
+            TimeoutScope::BodyTotal => " (response body)",
+            TimeoutScope::RequestBodyIdle => " (request body idle)",
+            TimeoutScope::RequestBodyTotal => " (request body)",
+        })
     }
 }
 
@@ -233,10 +282,12 @@ mod tests {
     #[test]
     fn finds_through_every_wrapping() {
         let inner = || Refused::new("circuit open");
-        let wrapped: [BoxError; 9] = [
+        let wrapped: [BoxError; 11] = [
             Box::new(inner()),
             Box::new(Box::new(inner())),
             Box::new(Arc::new(inner())),
+            Box::new(Box::new(Box::new(Box::new(inner())))),
+            Box::new(Arc::new(Box::new(Arc::new(inner())))),
             Box::new(io::Error::other(inner())),
             Box::new(io::Error::other(io::Error::other(inner()))),
             Box::new(Box::new(io::Error::other(inner()))),

@@ -3,6 +3,8 @@
 
 // Vocabulary: plain data.
 mod argument;
+mod atomic;
+mod attempt;
 mod attempts;
 mod call;
 mod class;
@@ -15,6 +17,8 @@ mod path;
 mod record;
 mod request_timeout;
 mod retried;
+mod target;
+mod shape;
 mod text;
 mod timestamp;
 
@@ -26,16 +30,31 @@ mod charset;
 mod classify;
 mod decision;
 mod diagnosis;
+mod entries;
 mod extract;
+mod field;
+mod form;
+mod found;
+mod grpc;
 mod headers;
 mod hint;
+mod html;
 mod json;
+mod line;
+mod lexer;
+mod mask;
+mod member;
+mod named;
+mod needles;
 mod payload;
+mod phrase;
 mod protocol;
 mod redact;
 mod retry_after;
 mod secrets;
 mod transport;
+mod sse;
+mod words;
 mod xml;
 
 // Layers: one directory each; they know of each other only by what they leave in extensions.
@@ -50,16 +69,24 @@ pub mod timeout;
 pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
+pub use attempt::Attempt;
 pub use attempts::AttemptRecord;
+pub use backoff::{Backoff, Jitter};
+pub use budget::RetryBudget;
 pub use call::CallRecorder;
+pub use stack::ClientStack;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
+pub use diagnose::{Diagnose, DiagnoseLayer, LogPolicy};
 pub use diagnosis::{Diagnosed, Diagnosis, ResponseExt};
 pub use dispatch::{Dispatch, DispatchLayer};
 pub use endpoint::Endpoint;
 pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find, is_timeout};
+pub use headers::RedactedHeaders;
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
+pub use payload::Payload;
+pub use protocol::Protocol;
 pub use record::{BodyEnd, CallRecord, PathTemplate, RecordSink};
 #[cfg(feature = "metrics")]
 #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
@@ -68,4 +95,7 @@ pub use recorder::{
     CallFilter, FanOut, JsonLines, RecentCalls, Recorder, RecorderLayer, TracingSink, fan_out,
 };
 pub use request_timeout::RequestTimeout;
+pub use respond::{Respond, RespondLayer};
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
+pub use retry::{ReplayBody, Retry, RetryLayer};
+pub use timeout::{RequestBodyTimeoutLayer, Timeout, TimeoutLayer};

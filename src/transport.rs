@@ -245,3 +245,7 @@ fn code(kind: io::ErrorKind) -> Option<&'static str> {
 fn is_unresolved(error: &io::Error) -> bool {
     error.raw_os_error().is_none() && error.kind() == io::Error::from_raw_os_error(i32::MAX).kind()
 }
+
+#[cfg(test)]
+#[path = "../tests/unit/transport/mod.rs"]
+mod tests;

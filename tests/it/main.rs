@@ -1,4 +1,21 @@
 //! One binary: the crate as its users see it.
 
 mod record;
+mod conformance;
+mod diagnose;
+mod diagnose_bodies;
+mod diagnose_log;
+mod diagnose_secrets;
+mod diagnose_server;
+mod diagnose_sockets;
+mod classify;
 mod support;
+
+mod retry;
+mod retry_hooks;
+mod retry_ready;
+mod retry_time;
+mod retry_wire;
+mod timeout;
+mod timeout_body;
+mod timeout_sockets;
