@@ -1,6 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// The servers of the tests are shared by unit tests, where this crate has no name otherwise.
+#[cfg(test)]
+extern crate self as tower_diagnose;
+
 // Vocabulary: plain data.
 mod argument;
 mod atomic;

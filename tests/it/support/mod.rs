@@ -1,7 +1,4 @@
 //! What several tests need: servers that misbehave, probes, clients.
-
-pub mod scripted;
-pub mod wire;
 #![allow(
     dead_code,
     unreachable_pub,
@@ -13,3 +10,5 @@ pub mod client;
 pub mod h1;
 pub mod h2_by_hand;
 pub mod raw;
+pub mod scripted;
+pub mod wire;
