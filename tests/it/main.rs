@@ -1,6 +1,6 @@
 //! One binary: the crate as its users see it.
 
-mod record;
+mod classify;
 mod conformance;
 mod diagnose;
 mod diagnose_bodies;
@@ -8,7 +8,7 @@ mod diagnose_log;
 mod diagnose_secrets;
 mod diagnose_server;
 mod diagnose_sockets;
-mod classify;
+mod record;
 mod support;
 
 mod retry;

@@ -12,6 +12,7 @@ use crate::{
     diagnosis::{Diagnosed, Diagnosis, LINE_CAP},
     endpoint::Endpoint,
     error::{BoxError, Refused, RetryError},
+    headers::RedactedHeaders,
     outcome::{Delivery, Outcome},
     recorder::RecentCalls,
     retried::{Retried, StopReason},
@@ -27,6 +28,7 @@ fn diagnosis() -> Diagnosis {
         message: None,
         code: Some("E_BUSY".into()),
         excerpt: None,
+        omitted: None,
         hint: None,
         cause: None,
         not_sent: false,
@@ -36,6 +38,7 @@ fn diagnosis() -> Diagnosis {
         retry_after: Some(Duration::from_secs(1)),
         request_id: Some("r7".into()),
         indeterminate: false,
+        headers: RedactedHeaders::default(),
         line_cap: LINE_CAP,
     }
 }
@@ -103,6 +106,31 @@ async fn an_answer_that_was_accepted_further_in_is_no_failure() {
     .await;
     assert_eq!(record.outcome(), None);
     assert_eq!(record.status(), Some(StatusCode::NOT_FOUND));
+}
+
+#[tokio::test]
+async fn a_failure_noted_while_the_body_is_read_counts_and_one_before_the_head_does_not() {
+    let before = Outcome::new(ErrorClass::Http, FaultDomain::Upstream, None);
+    let late = Outcome::new(ErrorClass::Jsonrpc, FaultDomain::Upstream, None);
+    for noted in [None, Some(late)] {
+        let calls = RecentCalls::new(1);
+        let notes = std::sync::Mutex::new(None);
+        let service = service_fn(|request: Request<()>| {
+            let recorder = CallRecorder::of(request.extensions()).unwrap().clone();
+            recorder.attempt_started();
+            recorder.attempt_failed(Some(before), Delivery::Answered);
+            *notes.lock().unwrap() = Some(recorder);
+            ready(Ok::<_, BoxError>(Response::new(Full::<Bytes>::from("a"))))
+        });
+        let service = RecorderLayer::new(calls.clone()).layer(service);
+        let response = service.oneshot(Request::new(())).await.unwrap();
+        if noted.is_some() {
+            let recorder = notes.lock().unwrap().take().unwrap();
+            recorder.attempt_failed(noted, Delivery::Answered);
+        }
+        drop(response);
+        assert_eq!(calls.snapshot().remove(0).outcome(), noted);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod nested;
 #[cfg(feature = "axum")]
 mod page;
 mod sinks;
+mod stack;
 mod storm;
 mod wire;
 
