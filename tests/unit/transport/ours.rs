@@ -12,8 +12,8 @@ use crate::{
     classify::as_error,
     diagnosis::{Diagnosed, Diagnosis, LINE_CAP},
     endpoint::Endpoint,
-    headers::RedactedHeaders,
     error::{RetryError, TimeoutScope},
+    headers::RedactedHeaders,
     outcome::Outcome,
     retried::{Retried, StopReason},
 };
