@@ -16,7 +16,7 @@ use crate::{
 pub(crate) fn cause(error: &(dyn Error + 'static)) -> Cow<'static, str> {
     Cow::Borrowed(match read(error) {
         Failure::Overloaded => "service overloaded",
-        Failure::Refused(refused) => return Cow::Owned(one_line(refused.reason())),
+        Failure::Refused(refused) => return Cow::Owned(one_line(refused.reason()).into_owned()),
         Failure::InvalidArgument(argument) => return Cow::Owned(argument.to_string()),
         Failure::RequestBody => "request body failed",
         Failure::TimedOut(Limit::Known(limit)) => {

@@ -3,14 +3,17 @@
 use std::{borrow::Cow, error::Error, fmt, time::Duration};
 
 use http::{Response, StatusCode, response::Parts};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
     class::{ErrorClass, FaultDomain},
     endpoint::Endpoint,
     error::BoxError,
+    headers::RedactedHeaders,
+    line::{self, PrintedPath},
     outcome::{Delivery, Outcome},
+    payload::Payload,
     retried::Retried,
-    text::{self, write_cut},
 };
 
 /// The default limit of the line, in characters.
@@ -19,14 +22,16 @@ pub(crate) const LINE_CAP: usize = 300;
 /// What went wrong with one call. Displays as the line.
 ///
 /// Found in the extensions of a failing response, and inside a [`Diagnosed`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Diagnosis {
     pub(crate) endpoint: Endpoint,
     pub(crate) outcome: Outcome,
     /// The server's own words, scrubbed and on one line.
-    pub(crate) message: Option<Box<str>>,
-    pub(crate) code: Option<Box<str>>,
-    pub(crate) excerpt: Option<Box<str>>,
+    pub(crate) message: Option<String>,
+    pub(crate) code: Option<String>,
+    pub(crate) excerpt: Option<String>,
+    /// Why there is no excerpt of a body that was there: what kind of body it is.
+    pub(crate) omitted: Option<&'static str>,
     pub(crate) hint: Option<Cow<'static, str>>,
     /// Of a failure without an answer.
     pub(crate) cause: Option<Cow<'static, str>>,
@@ -35,8 +40,9 @@ pub struct Diagnosis {
     pub(crate) attempts: u32,
     pub(crate) timeout: Option<Duration>,
     pub(crate) retry_after: Option<Duration>,
-    pub(crate) request_id: Option<Box<str>>,
+    pub(crate) request_id: Option<String>,
     pub(crate) indeterminate: bool,
+    pub(crate) headers: RedactedHeaders,
     pub(crate) line_cap: usize,
 }
 
@@ -65,7 +71,7 @@ impl Diagnosis {
         self.code.as_deref()
     }
 
-    /// Returns the beginning of the body, scrubbed.
+    /// Returns the beginning of a JSON or plain-text body, scrubbed. Other bodies have none.
     #[must_use]
     pub fn excerpt(&self) -> Option<&str> {
         self.excerpt.as_deref()
@@ -131,51 +137,96 @@ impl Diagnosis {
         self.indeterminate
     }
 
-    fn write_line(&self, out: &mut String) -> fmt::Result {
-        use fmt::Write;
+    /// Returns the headers of the answer that may be shown; the others read `[redacted]`.
+    #[must_use]
+    pub fn headers(&self) -> &RedactedHeaders {
+        &self.headers
+    }
 
-        write!(out, "{} failed", self.endpoint)?;
-        let (message, tail) = match (self.outcome.status(), &self.cause) {
-            (_, Some(cause)) => {
-                out.push_str(": ");
-                let tail = if self.not_sent {
-                    " (not sent)"
-                } else {
-                    " (no response from server)"
-                };
-                (cause.as_ref(), tail)
-            }
-            (Some(status), None) => {
-                let reason = status.canonical_reason();
-                match reason {
-                    Some(reason) => write!(out, " ({} {reason}): ", status.as_u16())?,
-                    None => write!(out, " ({}): ", status.as_u16())?,
-                }
-                (self.message().or(reason).unwrap_or("no error message"), "")
-            }
-            (None, None) => {
-                out.push_str(": ");
-                (self.message().unwrap_or("no error message"), "")
-            }
-        };
-        let attempts = match self.attempts {
-            0 | 1 => String::new(),
-            attempts => format!(" [{attempts} attempts]"),
-        };
-        let used = text::width(out) + tail.len() + attempts.len();
-        write_cut(out, message, self.line_cap.saturating_sub(used).max(1))?;
-        out.push_str(tail);
-        out.push_str(&attempts);
-        Ok(())
+    /// Returns the diagnosis as tools and agents read it; `tool` is the name of the operation that
+    /// made the call.
+    #[must_use]
+    pub fn payload(&self, tool: &str) -> Payload {
+        Payload::new(self, tool)
     }
 }
 
+/// `{}` is the line; `{:#}` is a report of several lines, which names the host.
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = String::with_capacity(128);
-        self.write_line(&mut line)?;
-        f.write_str(&line)
+        if f.alternate() {
+            line::write_report(f, self)
+        } else {
+            line::write_line(f, self)
+        }
     }
+}
+
+impl fmt::Debug for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The excerpt is a piece of a raw body: it has no place in a log.
+        f.debug_struct("Diagnosis")
+            .field("line", &format_args!("{self}"))
+            .field("class", &self.class())
+            .field("domain", &self.domain())
+            .field("code", &self.code)
+            .field("delivery", &self.delivery)
+            .field("attempts", &self.attempts)
+            .field("timeout", &self.timeout)
+            .field("retry_after", &self.retry_after)
+            .field("request_id", &self.request_id)
+            .field("indeterminate", &self.indeterminate)
+            .field("headers", &self.headers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A map with what is known; what is absent is left out. The excerpt is only in the
+/// [payload](Diagnosis::payload).
+impl Serialize for Diagnosis {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("line", &format_args!("{self}"))?;
+        map.serialize_entry("method", self.endpoint.method().as_str())?;
+        map.serialize_entry("path", &format_args!("{}", PrintedPath(&self.endpoint)))?;
+        entry(
+            &mut map,
+            "status",
+            self.status().map(|status| status.as_u16()),
+        )?;
+        entry(&mut map, "message", self.message())?;
+        entry(&mut map, "code", self.code())?;
+        map.serialize_entry("error_class", &self.class())?;
+        map.serialize_entry("fault_domain", &self.domain())?;
+        map.serialize_entry("delivery", &self.delivery)?;
+        map.serialize_entry("attempts", &self.attempts)?;
+        entry(&mut map, "timeout_ms", self.timeout.map(millis))?;
+        entry(&mut map, "retry_after_ms", self.retry_after.map(millis))?;
+        entry(&mut map, "request_id", self.request_id())?;
+        map.serialize_entry("indeterminate", &self.indeterminate)?;
+        entry(&mut map, "hint", self.hint())?;
+        if self.status().is_some() {
+            map.serialize_entry("headers", &self.headers)?;
+        }
+        map.end()
+    }
+}
+
+/// Writes an entry that may be absent.
+pub(crate) fn entry<M: SerializeMap>(
+    map: &mut M,
+    key: &'static str,
+    value: Option<impl Serialize>,
+) -> Result<(), M::Error> {
+    match value {
+        Some(value) => map.serialize_entry(key, &value),
+        None => Ok(()),
+    }
+}
+
+/// Returns whole milliseconds; what does not fit becomes the largest that does.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A failed call: the diagnosis, and the error that it was made from. Displays as the line.

@@ -224,6 +224,14 @@ impl Target {
         &self.method
     }
 
+    /// Returns the path as it was sent, secrets included.
+    pub(crate) fn sent_path(&self) -> &str {
+        match &self.place {
+            Place::Copied(stored) => stored.path(),
+            Place::Cloned(uri) => path_of(&self.method, uri),
+        }
+    }
+
     /// Makes what may be printed: redacts the path and forgets the rest.
     pub(crate) fn into_endpoint(self) -> Endpoint {
         let target = match self.place {

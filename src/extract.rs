@@ -1,1 +1,334 @@
 //! What the server said, out of headers and the beginning of a body.
+//!
+//! Chosen by the response alone: what the body is counts for more than how it is labelled. Nothing
+//! here fails: what cannot be read is a body without a message.
+
+use std::borrow::Cow;
+
+use http::{
+    HeaderMap, StatusCode,
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName},
+};
+
+use crate::{charset, entries::LONGEST, form, html, json, mask::mask, phrase, sse, xml};
+
+static AMZN_ERRORTYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
+
+/// What a response says of its failure. Raw: neither scrubbed nor on one line.
+#[derive(Default)]
+pub(crate) struct Extracted {
+    /// The server's own words, trimmed, at most 4 KiB; never blank, never the reason phrase.
+    pub(crate) message: Option<String>,
+    /// The server's own error code, if it has one that is not the message.
+    pub(crate) code: Option<String>,
+    /// The body itself, as far as it may be shown.
+    pub(crate) text: Excerpt,
+}
+
+/// A body that may be shown, or why it may not.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum Excerpt {
+    /// There is nothing to show.
+    #[default]
+    None,
+    /// It is of a kind that is not shown: `html`, `xml`, `binary`, `encoded`.
+    Omitted(&'static str),
+    /// JSON or plain text, decoded, with the echoes of the request hidden.
+    Text(String),
+}
+
+/// What the caller may choose.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rules {
+    /// Take a body of plain text as the message.
+    pub(crate) plain_text: bool,
+}
+
+/// The label of a body, as far as it matters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Label {
+    Json,
+    Problem,
+    AwsJson,
+    Html,
+    Form,
+    Events,
+    Text,
+    Missing,
+    Other,
+}
+
+/// Returns what a response says. `prefix` is the beginning of its body, or all of it if `complete`.
+pub(crate) fn extract(
+    status: StatusCode,
+    headers: &HeaderMap,
+    prefix: &[u8],
+    complete: bool,
+    rules: &Rules,
+) -> Extracted {
+    let content_type = text_header(headers, &CONTENT_TYPE);
+    let label = label(content_type);
+    let mut extracted = if prefix.is_empty() {
+        Extracted::default()
+    } else {
+        body(
+            status,
+            headers,
+            label,
+            content_type,
+            prefix,
+            complete,
+            rules,
+        )
+    };
+    let aws_type = text_header(headers, &AMZN_ERRORTYPE);
+    if let Some(name) = phrase::aws_name(Cow::Borrowed(aws_type)) {
+        extracted.prefix(&name);
+    } else if label == Label::AwsJson {
+        // Some services have the type in a member `code` instead.
+        if let Some(code) = extracted.code.take() {
+            extracted.prefix(&code);
+        }
+    }
+    if let Some(message) = &mut extracted.message {
+        shorten(message);
+    }
+    extracted
+}
+
+impl Extracted {
+    fn omitted(kind: &'static str) -> Self {
+        Self {
+            text: Excerpt::Omitted(kind),
+            ..Self::default()
+        }
+    }
+
+    /// Puts the type of an error before its message.
+    fn prefix(&mut self, name: &str) {
+        self.message = Some(match self.message.take() {
+            Some(message) if message.starts_with(name) => message,
+            Some(message) => format!("{name}: {message}"),
+            None => name.to_owned(),
+        });
+        if self.message.as_deref() != Some(name) {
+            self.code = Some(name.to_owned());
+        }
+    }
+}
+
+fn body(
+    status: StatusCode,
+    headers: &HeaderMap,
+    label: Label,
+    content_type: &str,
+    prefix: &[u8],
+    complete: bool,
+    rules: &Rules,
+) -> Extracted {
+    // Most pages are told by their first bytes, before anything of them is decoded.
+    if is_page(prefix) {
+        return Extracted::omitted("html");
+    }
+    let encoding = text_header(headers, &CONTENT_ENCODING);
+    let is_labelled = !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity");
+    // The label may be wrong, or left behind by a layer that has decoded the body.
+    let is_encoded = match prefix {
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => true,
+        _ if is_labelled => !is_plain(prefix, complete),
+        _ => false,
+    };
+    if is_encoded {
+        return Extracted::omitted("encoded");
+    }
+    let Some(text) = charset::decode(prefix, parameter(content_type, "charset")) else {
+        return Extracted::omitted("binary");
+    };
+    // Against script inclusion, some servers begin with this.
+    let text = match text.trim_start().strip_prefix(")]}'") {
+        Some(rest) => rest.trim_start_matches(','),
+        None => &text,
+    };
+    document(status, label, text.trim_start(), rules)
+}
+
+/// Reads a decoded body that begins without a space.
+fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extracted {
+    let is_json = matches!(label, Label::Json | Label::Problem | Label::AwsJson);
+    match text.as_bytes().first() {
+        None => Extracted::default(),
+        Some(b'<') => {
+            if label == Label::Html && !text.starts_with("<?xml") || html::is_html(text) {
+                return Extracted::omitted("html");
+            }
+            let answer = xml::read(text, status);
+            Extracted {
+                message: answer.message,
+                code: answer.code,
+                text: Excerpt::Omitted("xml"),
+            }
+        }
+        Some(b'{' | b'[') => from_json(status, label, text),
+        Some(b'"') if is_json => from_json(status, label, text),
+        _ if label == Label::Events => from_events(status, text),
+        _ if label == Label::Form || label != Label::Html && form::is_form(text) => {
+            let (message, code) = form::read(text, status);
+            Extracted {
+                message,
+                code,
+                text: Excerpt::None,
+            }
+        }
+        _ if label == Label::Html => Extracted::omitted("html"),
+        _ if label == Label::Other => Extracted::default(),
+        _ => plain(status, text, rules),
+    }
+}
+
+fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted {
+    let answer = json::read(text, label == Label::Problem, status);
+    let mut extracted = Extracted {
+        message: answer.message.map(Cow::into_owned),
+        code: answer.code.map(Cow::into_owned),
+        text: Excerpt::Text(mask(text)),
+    };
+    if let Some(name) = answer.aws_type {
+        extracted.prefix(&name);
+    }
+    extracted
+}
+
+fn from_events(status: StatusCode, text: &str) -> Extracted {
+    for data in sse::events(text) {
+        let data = data.trim_start();
+        let mut extracted = match data.as_bytes().first() {
+            Some(b'{' | b'[' | b'"') => from_json(status, Label::Json, data),
+            _ => Extracted {
+                message: phrase::clean(Cow::Borrowed(data), status).map(Cow::into_owned),
+                ..Extracted::default()
+            },
+        };
+        if extracted.message.is_some() {
+            extracted.text = Excerpt::None;
+            return extracted;
+        }
+    }
+    Extracted::default()
+}
+
+fn plain(status: StatusCode, text: &str, rules: &Rules) -> Extracted {
+    // A page may have something before it; one of these far behind is only quoted.
+    let start = text.get(..text.len().min(1024)).unwrap_or(text);
+    let lower = start.to_ascii_lowercase();
+    if lower.contains("<html") || lower.contains("<!doctype html") {
+        return Extracted::omitted("html");
+    }
+    let message = rules
+        .plain_text
+        .then(|| phrase::clean(Cow::Borrowed(text), status).map(Cow::into_owned));
+    Extracted {
+        message: message.flatten(),
+        code: None,
+        text: Excerpt::Text(text.to_owned()),
+    }
+}
+
+/// Returns whether the first bytes alone tell a page.
+fn is_page(prefix: &[u8]) -> bool {
+    let prefix = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
+    let start = prefix.trim_ascii_start();
+    if start.first() != Some(&b'<') {
+        return false;
+    }
+    let start = start.get(..start.len().min(512)).unwrap_or_default();
+    let text = match std::str::from_utf8(start) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = start.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        }
+    };
+    html::is_html(text)
+}
+
+/// Returns whether bytes that are labelled as encoded are text all the same.
+fn is_plain(prefix: &[u8], complete: bool) -> bool {
+    let valid = match std::str::from_utf8(prefix) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none() && !complete,
+    };
+    let is_control = |byte: &u8| *byte < b' ' && !matches!(*byte, b'\t' | b'\n' | b'\r');
+    valid && !prefix.iter().any(is_control)
+}
+
+fn label(content_type: &str) -> Label {
+    let essence = content_type
+        .split([';', ','])
+        .next()
+        .unwrap_or_default()
+        .trim();
+    let (kind, subtype) = essence.split_once('/').unwrap_or((essence, ""));
+    let is = |name: &str| subtype.eq_ignore_ascii_case(name);
+    let ends = |suffix: &str| {
+        let at = subtype.len().checked_sub(suffix.len());
+        at.and_then(|at| subtype.get(at..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(suffix))
+    };
+    let starts = |prefix: &str| {
+        subtype
+            .get(..prefix.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    if essence.is_empty() {
+        Label::Missing
+    } else if is("problem+json") {
+        Label::Problem
+    } else if starts("x-amz-json") {
+        Label::AwsJson
+    } else if ends("json") || is("x-json-stream") || is("jsonl") {
+        // `json`, `x-ndjson` and every `+json`.
+        Label::Json
+    } else if is("html") || is("xhtml+xml") {
+        Label::Html
+    } else if is("x-www-form-urlencoded") {
+        Label::Form
+    } else if is("event-stream") {
+        Label::Events
+    } else if kind.eq_ignore_ascii_case("text") {
+        Label::Text
+    } else {
+        Label::Other
+    }
+}
+
+/// Returns the value of a parameter of a content type, without quotes.
+fn parameter<'a>(content_type: &'a str, name: &str) -> Option<&'a str> {
+    content_type.split(';').skip(1).find_map(|parameter| {
+        let (key, value) = parameter.split_once('=')?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        key.trim().eq_ignore_ascii_case(name).then_some(value)
+    })
+}
+
+fn text_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
+    headers
+        .get(name)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+}
+
+/// Cuts a message to what may be kept of it.
+fn shorten(message: &mut String) {
+    if message.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|at| message.is_char_boundary(*at));
+        message.truncate(end.unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+#[path = "../tests/unit/extract.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "../tests/unit/extract_seen.rs"]
+mod seen;

@@ -1,1 +1,141 @@
 //! The message inside a JSON document that may be cut, broken or hostile.
+//!
+//! One pass, no tree: every object is read into a [`Words`] of bounded size, which says what was
+//! complete when the document ended, wherever it ended.
+
+use std::borrow::Cow;
+
+use http::StatusCode;
+
+use crate::{
+    entries::Entries, field::Rank, lexer::Lexer, member::Role, phrase::clean, words::Words,
+};
+
+/// How many times JSON may stand in a string of JSON.
+const NESTING_LIMIT: u8 = 2;
+
+/// What a document says.
+#[derive(Default)]
+pub(crate) struct Answer<'a> {
+    pub(crate) message: Option<Cow<'a, str>>,
+    pub(crate) code: Option<Cow<'a, str>>,
+    /// The type of an error of AWS, shortened to its name.
+    pub(crate) aws_type: Option<Cow<'a, str>>,
+}
+
+/// Reads the first value of `text`. `problem`: it is labelled as a problem document (RFC 9457).
+pub(crate) fn read(text: &str, problem: bool, status: StatusCode) -> Answer<'_> {
+    Reader {
+        lexer: Lexer::new(text),
+        status,
+        nesting: 0,
+    }
+    .answer(problem)
+}
+
+/// A document that is being read.
+pub(crate) struct Reader<'a> {
+    pub(crate) lexer: Lexer<'a>,
+    status: StatusCode,
+    nesting: u8,
+}
+
+impl<'a> Reader<'a> {
+    fn answer(mut self, problem: bool) -> Answer<'a> {
+        let mut answer = Answer::default();
+        match self.lexer.peek() {
+            Some(b'"') => answer.message = self.string(),
+            Some(b'{') => {
+                let words = self.object(Role::Top, "", 0);
+                answer = self.conclude(words, problem);
+            }
+            Some(b'[') => self.array(problem, &mut answer),
+            _ => {}
+        }
+        if answer.message == answer.code {
+            answer.code = None;
+        }
+        answer
+    }
+
+    /// Reads a document that is an array: its strings, or the first object that says something.
+    fn array(&mut self, problem: bool, answer: &mut Answer<'a>) {
+        let mut texts = Entries::default();
+        self.lexer.open();
+        while self.lexer.element() {
+            match self.lexer.peek() {
+                Some(b'{') if texts.is_empty() => {
+                    let words = self.object(Role::Top, "", 1);
+                    *answer = self.conclude(words, problem);
+                    if answer.message.is_some() || answer.aws_type.is_some() {
+                        return;
+                    }
+                }
+                Some(b'"') if !texts.is_full() => {
+                    if let Some(text) = self.string() {
+                        texts.push("", text);
+                    }
+                }
+                _ => self.lexer.skip(),
+            }
+        }
+        answer.message = texts.join();
+    }
+
+    fn conclude(&self, mut words: Words<'a>, problem: bool) -> Answer<'a> {
+        let weak = words.details.weak.take();
+        let detail_code = words.details.code.take();
+        let mut message = words.text(problem);
+        let lists_only = !words.mixed && words.named;
+        if message.is_none() && lists_only {
+            message = std::mem::take(&mut words.fields).join();
+        }
+        let aws_type = words.aws_type.take();
+        if message.is_none() && aws_type.is_none() {
+            message = words.spoken_code(Rank::Code).or(weak);
+        }
+        let mut code = words.take_code().or(detail_code);
+        if let (Some(text), Some(known)) = (&message, &code) {
+            if text.eq_ignore_ascii_case(known) {
+                code = None;
+            }
+        }
+        Answer {
+            message,
+            code,
+            aws_type,
+        }
+    }
+
+    /// Reads a string; `None` if it is cut or says nothing.
+    pub(crate) fn string(&mut self) -> Option<Cow<'a, str>> {
+        let text = self.lexer.string()?;
+        self.useful(text)
+    }
+
+    /// Returns `text` if it says something: not blank, not the reason phrase again, no HTML. JSON in
+    /// it gives its own message.
+    pub(crate) fn useful(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
+        let text = clean(text, self.status)?;
+        if !text.starts_with(['{', '[']) {
+            return Some(text);
+        }
+        if self.nesting < NESTING_LIMIT {
+            let inner = Reader {
+                lexer: Lexer::new(&text),
+                status: self.status,
+                nesting: self.nesting + 1,
+            };
+            if let Some(message) = inner.answer(false).message {
+                return Some(Cow::Owned(message.into_owned()));
+            }
+        }
+        // Brackets that hold no JSON are a person's.
+        let inside = text.get(1..).unwrap_or_default().trim_start();
+        (!inside.is_empty() && !inside.starts_with(['"', '{', '[', '}', ']'])).then_some(text)
+    }
+}
+
+#[cfg(test)]
+#[path = "../tests/unit/json.rs"]
+mod tests;

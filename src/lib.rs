@@ -3,6 +3,7 @@
 
 // Vocabulary: plain data.
 mod argument;
+mod atomic;
 mod call;
 mod class;
 mod endpoint;
@@ -13,6 +14,7 @@ mod path;
 mod record;
 mod request_timeout;
 mod retried;
+mod shape;
 mod text;
 
 // Pure functions: values in, values out.
@@ -23,16 +25,31 @@ mod charset;
 mod classify;
 mod decision;
 mod diagnosis;
+mod entries;
 mod extract;
+mod field;
+mod form;
+mod found;
+mod grpc;
 mod headers;
 mod hint;
+mod html;
 mod json;
+mod lexer;
+mod line;
+mod mask;
+mod member;
+mod named;
+mod needles;
 mod payload;
+mod phrase;
 mod protocol;
 mod redact;
 mod retry_after;
 mod secrets;
+mod sse;
 mod transport;
+mod words;
 mod xml;
 
 // Layers: one directory each; they know of each other only by what they leave in extensions.
@@ -47,13 +64,20 @@ pub mod timeout;
 pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
+pub use backoff::{Backoff, Jitter};
+pub use budget::RetryBudget;
 pub use call::CallRecorder;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
+pub use diagnose::{Diagnose, DiagnoseLayer, LogPolicy};
 pub use diagnosis::{Diagnosed, Diagnosis, ResponseExt};
 pub use endpoint::Endpoint;
 pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find, is_timeout};
+pub use headers::RedactedHeaders;
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
+pub use payload::Payload;
+pub use protocol::Protocol;
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
+pub use retry::ReplayBody;

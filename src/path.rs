@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
+use crate::shape;
+
 /// What stands for a secret in everything we print.
 pub(crate) const REDACTED: &str = "[redacted]";
 
 /// Returns `path` with every segment that looks like a secret replaced by `[redacted]`.
 ///
-/// A Telegram-style `bot<digits>:<token>` keeps `bot`. Nothing is allocated for a path without secrets.
+/// A Telegram-style `bot<digits>:<token>` keeps `bot`; of a JSON Web Token, a key with its maker's
+/// prefix, and 24 characters or more that mix upper case, lower case and digits, nothing stays.
+/// Nothing is allocated for a path without secrets.
 pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
     if !path.split('/').any(|segment| keeps(segment).is_some()) {
         return Cow::Borrowed(path);
@@ -29,14 +33,14 @@ pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
 }
 
 /// Returns what may stay in front of the mark if `segment` looks like a secret, else `None`.
-fn keeps(segment: &str) -> Option<&str> {
-    if segment.len() < 8 {
-        return None;
-    }
+pub(crate) fn keeps(segment: &str) -> Option<&str> {
+    let first = *segment.as_bytes().first()?;
     if is_bot_token(segment) {
-        return Some(&segment[..3]);
+        return segment.get(..3);
     }
-    (is_jwt(segment) || is_mixed(segment)).then_some("")
+    let is_secret =
+        is_jwt(segment) || is_mixed(segment) || shape::prefixed_key(first, segment).is_some();
+    is_secret.then_some("")
 }
 
 /// `bot123456:AAF-…`: "bot" in any case, digits, a colon (or its percent-encoding), a token.
@@ -55,21 +59,34 @@ fn is_bot_token(segment: &str) -> bool {
 
 /// `eyJ….….…`: three runs of base64url, the first of which opens a JSON object.
 fn is_jwt(segment: &str) -> bool {
-    segment.starts_with("eyJ") && segment.split('.').count() >= 3
+    segment.starts_with("eyJ") && segment.bytes().filter(|byte| *byte == b'.').count() >= 2
 }
 
 /// 24 characters or more that mix upper case, lower case and digits. A UUID or a hex digest in mixed
-/// case is an id all the same.
+/// case is an id all the same; a percent-encoded byte is one character, of no case.
 fn is_mixed(segment: &str) -> bool {
-    let bytes = segment.as_bytes();
-    bytes.len() >= 24
-        && segment.chars().count() >= 24
-        && !bytes
-            .iter()
-            .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
-        && bytes.iter().any(u8::is_ascii_uppercase)
-        && bytes.iter().any(u8::is_ascii_lowercase)
-        && bytes.iter().any(u8::is_ascii_digit)
+    if segment.len() < 24 {
+        return false;
+    }
+    let (mut count, mut upper, mut lower, mut digit, mut is_hex) = (0, false, false, false, true);
+    let mut bytes = segment.as_bytes();
+    while let Some((&byte, rest)) = bytes.split_first() {
+        bytes = match rest {
+            [high, low, rest @ ..]
+                if byte == b'%' && high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                rest
+            }
+            _ => rest,
+        };
+        upper |= byte.is_ascii_uppercase();
+        lower |= byte.is_ascii_lowercase();
+        digit |= byte.is_ascii_digit();
+        is_hex &= byte.is_ascii_hexdigit() || byte == b'-';
+        // The bytes behind the first one of a character do not count.
+        count += usize::from(!(0x80..0xc0).contains(&byte));
+    }
+    count >= 24 && upper && lower && digit && !is_hex
 }
 
 #[cfg(test)]
@@ -100,6 +117,20 @@ mod tests {
                 "/posts/how-we-moved-40-services-to-http-2",
                 "/posts/how-we-moved-40-services-to-http-2",
             ),
+            ("/bot/1:2", "/bot/1:2"),
+            ("/bot1:", "/bot1:"),
+            ("/keys/sk-test-SENTINEL", "/keys/[redacted]"),
+            ("/keys/AKIASENTINEL/rotate", "/keys/[redacted]/rotate"),
+            (
+                "/caf%C3%A9-de-la-gare-du-nord/menu",
+                "/caf%C3%A9-de-la-gare-du-nord/menu",
+            ),
+            (
+                "/x/aB1%2FaB1%2FaB1%2FaB1%2FaB1",
+                "/x/aB1%2FaB1%2FaB1%2FaB1%2FaB1",
+            ),
+            ("/x/aB1%2FaB1%2FaB1%2FaB1%2FaB1aB1aB1aB1", "/x/[redacted]"),
+            ("/ÄÄÄÄÄÄÄÄÄÄaA1", "/ÄÄÄÄÄÄÄÄÄÄaA1"),
             ("*", "*"),
             ("", ""),
         ] {

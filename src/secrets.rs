@@ -1,1 +1,164 @@
 //! Which secrets a request sent, remembered in one block.
+
+use std::fmt;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// A value with fewer characters than this is no secret that could be told from a word.
+pub(crate) const SHORTEST: usize = 8;
+
+/// How many bytes of credentials are remembered for one call. A request that carries more makes the
+/// server's words unshowable: see [`Secrets::is_over_cap`].
+const CAP: usize = 32 * 1024;
+
+/// What ends an entry. No header value can contain it.
+const END: u8 = b'\n';
+
+/// What an entry starts with.
+const COOKIE: u8 = b'c';
+const VALUE: u8 = b'v';
+
+/// The credentials that one request sent, so that a failing answer can be searched for them.
+///
+/// Taken on the success path, so it is one heap block of raw bytes, or nothing for a request without
+/// credentials; it is cut into tokens only when a call has failed. Never printed.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets {
+    /// `None`: there are none. Empty: there were more than the cap.
+    block: Option<Box<[u8]>>,
+}
+
+impl Secrets {
+    /// Remembers the values of headers that are credentials by their name, that are marked
+    /// sensitive, or that `extra` names.
+    ///
+    /// One pass over the map and no allocation if there are none: some 25 instructions for an
+    /// ordinary header.
+    pub(crate) fn of(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
+        let mut size: usize = 0;
+        for (name, value) in headers {
+            if is_secret(name, value, extra) {
+                size = size.saturating_add(value.len()).saturating_add(2);
+            }
+        }
+        if size == 0 {
+            return Self { block: None };
+        }
+        Self::remember(headers, extra, size)
+    }
+
+    #[inline(never)]
+    fn remember(headers: &HeaderMap, extra: &[HeaderName], size: usize) -> Self {
+        if size > CAP {
+            return Self {
+                block: Some(Box::default()),
+            };
+        }
+        let mut block = Vec::with_capacity(size);
+        for (name, value) in headers {
+            if is_secret(name, value, extra) {
+                let is_cookie = name.as_str().ends_with("cookie");
+                block.push(if is_cookie { COOKIE } else { VALUE });
+                block.extend_from_slice(value.as_bytes());
+                block.push(END);
+            }
+        }
+        Self {
+            block: Some(block.into_boxed_slice()),
+        }
+    }
+
+    /// Returns whether the request carried more credentials than are remembered. Nothing that the
+    /// server says can then be shown, since it may be one of those forgotten.
+    pub(crate) fn is_over_cap(&self) -> bool {
+        self.block.as_ref().is_some_and(|block| block.is_empty())
+    }
+
+    /// Returns what was remembered, value by value.
+    pub(crate) fn values(&self) -> impl Iterator<Item = Sent<'_>> {
+        self.block
+            .as_deref()
+            .unwrap_or_default()
+            .split(|byte| *byte == END)
+            .filter_map(|entry| match entry.split_first()? {
+                (&COOKIE, bytes) => Some(Sent::Cookie(bytes)),
+                (_, bytes) => Some(Sent::Value(bytes)),
+            })
+    }
+}
+
+/// One value of a credential, as it was sent.
+pub(crate) enum Sent<'a> {
+    /// `name=value` pairs, joined by `; `.
+    Cookie(&'a [u8]),
+    /// Anything else.
+    Value(&'a [u8]),
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.block {
+            None => "Secrets(none)",
+            Some(_) => "Secrets([redacted])",
+        })
+    }
+}
+
+#[inline]
+fn is_secret(name: &HeaderName, value: &HeaderValue, extra: &[HeaderName]) -> bool {
+    value.len() >= SHORTEST
+        && (is_credential(name)
+            || value.is_sensitive()
+            || (!extra.is_empty() && extra.contains(name)))
+}
+
+/// Returns whether a header of this name carries a credential.
+///
+/// Decided by how the name ends: `authorization`, `proxy-authorization`, `cookie`, and whatever else
+/// ends in `-token`, `-key`, `secret`, `password`, `signature`, `credentials`, `-auth` or `-jwt`. Most names
+/// are told apart by their last four letters, read as one number.
+#[inline]
+pub(crate) fn is_credential(name: &HeaderName) -> bool {
+    let name = name.as_str().as_bytes();
+    let Some(last) = name.last_chunk() else {
+        return false;
+    };
+    match u32::from_ne_bytes(*last) {
+        OKEN | OKIE | CRET | WORD | AUTH | JWT => true,
+        TION => name.ends_with(b"authorization"),
+        KEY | IKEY => is_secret_key(name),
+        TURE => name.ends_with(b"signature"),
+        IALS => name.ends_with(b"credentials"),
+        _ => false,
+    }
+}
+
+const OKEN: u32 = u32::from_ne_bytes(*b"oken");
+const OKIE: u32 = u32::from_ne_bytes(*b"okie");
+const CRET: u32 = u32::from_ne_bytes(*b"cret");
+const WORD: u32 = u32::from_ne_bytes(*b"word");
+const AUTH: u32 = u32::from_ne_bytes(*b"auth");
+const JWT: u32 = u32::from_ne_bytes(*b"-jwt");
+const TION: u32 = u32::from_ne_bytes(*b"tion");
+const KEY: u32 = u32::from_ne_bytes(*b"-key");
+const IKEY: u32 = u32::from_ne_bytes(*b"ikey");
+const TURE: u32 = u32::from_ne_bytes(*b"ture");
+const IALS: u32 = u32::from_ne_bytes(*b"ials");
+
+/// Returns whether a name that ends in `key` is that of a credential: some keys only name things.
+fn is_secret_key(name: &[u8]) -> bool {
+    ![
+        b"idempotency-key".as_slice(),
+        b"sec-websocket-key",
+        b"surrogate-key",
+        b"cache-key",
+        b"partition-key",
+        b"routing-key",
+    ]
+    .iter()
+    .any(|ordinary| name.ends_with(ordinary))
+}
+
+#[cfg(test)]
+#[path = "../tests/unit/secrets.rs"]
+mod tests;

@@ -1,35 +1,62 @@
 //! Text that stays on one line and under a cap, whatever went into it.
 
-use std::fmt::{self, Write};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write},
+};
 
-/// Returns whether `c` must not stand in a line: controls, and what breaks or reorders lines.
+/// How many combining marks in a row are kept: more than any language stacks, too few to draw over the
+/// lines around.
+const MARKS_CAP: usize = 4;
+
+/// Returns whether `c` must not stand in a line: what breaks it, reorders it or hides in it.
 ///
-/// C0 and C1 controls, the line and paragraph separators, the bidirectional controls and the
-/// byte-order mark. ANSI sequences are more than one character: [`one_line`] knows them.
+/// C0 and C1 controls, the line and paragraph separators, the bidirectional controls, the byte-order
+/// mark, and what nobody sees: zero-width spaces, invisible operators, annotations and tags. The
+/// joiners stay, since scripts and emoji need them. ANSI sequences are more than one character:
+/// [`one_line`] knows them.
 pub(crate) const fn breaks_line(c: char) -> bool {
     matches!(c,
         '\u{0}'..='\u{1f}'
         | '\u{7f}'..='\u{9f}'
         | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'
         | '\u{200e}' | '\u{200f}'
         | '\u{2028}' | '\u{2029}'
         | '\u{202a}'..='\u{202e}'
-        | '\u{2066}'..='\u{2069}'
-        | '\u{feff}')
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Returns whether `c` is part of a word: an ASCII letter, digit or underscore, or a letter of the
+/// other scripts that put blanks between words.
+pub(crate) fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric()
+        || c == '_'
+        || (('\u{c0}'..'\u{590}').contains(&c) && c.is_alphanumeric())
 }
 
 /// Returns `text` on one line: what breaks a line becomes a space, runs of space collapse, the ends
 /// are trimmed.
-pub(crate) fn one_line(text: &str) -> String {
+///
+/// Linear in the length of the text; a text that is on one line already is borrowed.
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    let clean = clean_len(text);
+    if clean == text.len() {
+        return Cow::Borrowed(text);
+    }
+    let (clean, rest) = text.split_at(clean);
     let mut line = String::with_capacity(text.len());
+    line.push_str(clean);
     let mut gap = false;
-    let mut chars = text.chars().peekable();
+    let mut marks = 0;
+    let mut chars = rest.chars();
     while let Some(c) = chars.next() {
-        if c == '\u{1b}' {
-            skip_ansi(&mut chars);
-            gap = true;
-        } else if c == '\u{9b}' {
-            skip_csi(&mut chars);
+        if let Some(behind) = behind_sequence(c, chars.as_str()) {
+            chars = behind.chars();
             gap = true;
         } else if c.is_whitespace() || breaks_line(c) {
             gap = true;
@@ -37,52 +64,126 @@ pub(crate) fn one_line(text: &str) -> String {
             if gap && !line.is_empty() {
                 line.push(' ');
             }
+            marks = match is_mark(c) {
+                true if gap => 1,
+                true => marks + 1,
+                false => 0,
+            };
             gap = false;
-            line.push(c);
-        }
-    }
-    line
-}
-
-type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
-
-/// Passes over what follows an ESC: a CSI or an OSC sequence, or the one character of a short one.
-fn skip_ansi(chars: &mut Chars<'_>) {
-    match chars.peek() {
-        Some('[') => {
-            chars.next();
-            skip_csi(chars);
-        }
-        Some(']') => {
-            // An operating system command ends with BEL or ESC \; an unended one is left alone, so
-            // that it cannot swallow the rest of the text.
-            let mut ahead = chars.clone();
-            ahead.next();
-            while let Some(c) = ahead.next() {
-                if c == '\u{7}' || (c == '\u{1b}' && ahead.next_if_eq(&'\\').is_some()) {
-                    *chars = ahead;
-                    return;
-                }
+            if marks <= MARKS_CAP {
+                line.push(c);
             }
         }
-        Some('(' | ')' | '*' | '+') => {
-            chars.next();
-            chars.next();
+    }
+    Cow::Owned(line)
+}
+
+/// Returns whether [`one_line`] would leave `text` as it is.
+pub(crate) fn is_one_line(text: &str) -> bool {
+    clean_len(text) == text.len()
+}
+
+/// Returns how much of `text` can stay as it is: all of it, or up to a character in front of what
+/// cannot.
+fn clean_len(text: &str) -> usize {
+    let mut settled = 0;
+    let mut after_space = true;
+    let mut marks = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            ' ' if after_space => return settled,
+            ' ' => {
+                after_space = true;
+                marks = 0;
+            }
+            '!'..='~' => {
+                settled = at + 1;
+                after_space = false;
+                marks = 0;
+            }
+            _ if is_mark(c) => {
+                marks += 1;
+                if marks > MARKS_CAP {
+                    return settled;
+                }
+                after_space = false;
+            }
+            _ if breaks_line(c) || c.is_whitespace() => return settled,
+            _ => {
+                settled = at + c.len_utf8();
+                after_space = false;
+                marks = 0;
+            }
         }
-        Some('@'..='_' | '='..='>' | '7'..='8' | 'c') => {
-            chars.next();
+    }
+    if after_space { settled } else { text.len() }
+}
+
+/// Returns whether `c` is drawn onto the character before it.
+const fn is_mark(c: char) -> bool {
+    matches!(c,
+        '\u{300}'..='\u{36f}'
+        | '\u{483}'..='\u{489}'
+        | '\u{591}'..='\u{5bd}'
+        | '\u{610}'..='\u{61a}'
+        | '\u{64b}'..='\u{65f}'
+        | '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}'
+        | '\u{1ab0}'..='\u{1aff}'
+        | '\u{1dc0}'..='\u{1dff}'
+        | '\u{20d0}'..='\u{20ff}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{fe20}'..='\u{fe2f}')
+}
+
+/// Returns what stands behind a terminal's control sequence (ECMA-48) that `c` begins; `None` if `c`
+/// begins none.
+fn behind_sequence(c: char, rest: &str) -> Option<&str> {
+    match c {
+        '\u{1b}' => Some(behind_escape(rest)),
+        '\u{9b}' => Some(behind_parameters(rest)),
+        // The strings of devices, of the system and of applications.
+        '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => {
+            Some(behind_string(rest).unwrap_or(rest))
         }
-        _ => {}
+        _ => None,
+    }
+}
+
+fn behind_escape(rest: &str) -> &str {
+    let mut chars = rest.chars();
+    let Some(c) = chars.next() else {
+        return rest;
+    };
+    let behind = chars.as_str();
+    match c {
+        '[' => behind_parameters(behind),
+        // A string without an end is left alone, so that it cannot swallow the rest of the text.
+        ']' | 'P' | 'X' | '^' | '_' => behind_string(behind).unwrap_or(rest),
+        '(' | ')' | '*' | '+' | '#' | '%' => behind
+            .strip_prefix(|c: char| c.is_ascii_graphic())
+            .unwrap_or(behind),
+        '@'..='Z' | '\\' | '=' | '>' | '7' | '8' | 'c' => behind,
+        _ => rest,
     }
 }
 
 /// Passes over the parameters and the final character of a control sequence.
-fn skip_csi(chars: &mut Chars<'_>) {
-    while chars
-        .next_if(|c| matches!(c, '\u{20}'..='\u{3f}'))
-        .is_some()
-    {}
-    chars.next_if(|c| matches!(c, '\u{40}'..='\u{7e}'));
+fn behind_parameters(rest: &str) -> &str {
+    let rest = rest.trim_start_matches(|c| matches!(c, '\u{20}'..='\u{3f}'));
+    rest.strip_prefix(|c| matches!(c, '\u{40}'..='\u{7e}'))
+        .unwrap_or(rest)
+}
+
+/// Passes over a string and what ends it: BEL, or ST in either form. Another control means that it
+/// has no end.
+fn behind_string(rest: &str) -> Option<&str> {
+    let (at, end) = rest.char_indices().find(|(_, c)| c.is_control())?;
+    let behind = rest.get(at + end.len_utf8()..)?;
+    match end {
+        '\u{7}' | '\u{9c}' => Some(behind),
+        '\u{1b}' => behind.strip_prefix('\\'),
+        _ => None,
+    }
 }
 
 /// Returns the number of characters (Unicode scalar values) of `text`.
@@ -105,7 +206,7 @@ pub(crate) fn cut(text: &str, cap: usize) -> (&str, bool) {
 }
 
 /// Writes `text`, cut to `cap` characters with a `…` at the end if it was longer.
-pub(crate) fn write_cut(out: &mut impl Write, text: &str, cap: usize) -> fmt::Result {
+pub(crate) fn write_cut(out: &mut (impl Write + ?Sized), text: &str, cap: usize) -> fmt::Result {
     let (kept, is_cut) = cut(text, cap);
     out.write_str(kept)?;
     if is_cut && cap > 0 {
@@ -115,40 +216,5 @@ pub(crate) fn write_cut(out: &mut impl Write, text: &str, cap: usize) -> fmt::Re
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_line_removes_what_breaks_a_line() {
-        for (text, line) in [
-            ("plain", "plain"),
-            ("  two\r\n lines\t", "two lines"),
-            ("\u{1b}[31mred\u{1b}[0m alert", "red alert"),
-            ("\u{9b}1mbold", "bold"),
-            ("title\u{1b}]0;owned\u{7}rest", "title rest"),
-            ("title\u{1b}]0;not ended", "title ]0;not ended"),
-            ("a\u{2028}b\u{2029}c", "a b c"),
-            ("user\u{202e}txt.exe", "user txt.exe"),
-            ("\u{feff}bom", "bom"),
-            ("nul\u{0}\u{0}nul", "nul nul"),
-            ("\n\n", ""),
-        ] {
-            assert_eq!(one_line(text), line, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn cut_counts_characters_and_keeps_room_for_the_ellipsis() {
-        for (text, cap, kept) in [
-            ("abc", 3, ("abc", false)),
-            ("abcd", 3, ("ab", true)),
-            ("äöüß", 4, ("äöüß", false)),
-            ("äöüß", 3, ("äö", true)),
-            ("abc", 1, ("", true)),
-            ("abc", 0, ("", true)),
-            ("", 0, ("", false)),
-        ] {
-            assert_eq!(cut(text, cap), kept, "{text:?} {cap}");
-        }
-    }
-}
+#[path = "../tests/unit/text.rs"]
+mod tests;

@@ -1,4 +1,11 @@
 //! One binary: the crate as its users see it.
 
 mod classify;
+mod conformance;
+mod diagnose;
+mod diagnose_bodies;
+mod diagnose_log;
+mod diagnose_secrets;
+mod diagnose_server;
+mod diagnose_sockets;
 mod support;

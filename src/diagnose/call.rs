@@ -1,0 +1,334 @@
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
+
+use http::{Extensions, HeaderMap, HeaderName, Method, Request, StatusCode, response::Parts};
+use http_body::SizeHint;
+
+use super::{
+    config::Config,
+    excerpt::excerpt,
+    inspect::{self, Found},
+    peeked::Prefix,
+};
+use crate::{
+    call::CallRecorder,
+    class::{ErrorClass, FaultDomain},
+    classify::classify,
+    diagnosis::Diagnosis,
+    endpoint::{Endpoint, Target},
+    extract::{Excerpt, Extracted, Rules, extract},
+    headers,
+    hint::hint,
+    outcome::{Delivery, Facts, Idempotency, Outcome},
+    redact::Scrubber,
+    retried::Retried,
+    retry_after::retry_after,
+    secrets::Secrets,
+    text::{cut, one_line},
+};
+
+/// How many characters of a server's code are kept.
+const CODE_CAP: usize = 120;
+
+static MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// What is kept of a call on its way in, so that its failure can be told.
+pub(super) struct Call {
+    pub(super) config: Arc<Config>,
+    target: Target,
+    secrets: Secrets,
+    pub(super) recorder: Option<CallRecorder>,
+    idempotency: Idempotency,
+    pub(super) has_mcp_session: bool,
+    #[cfg(feature = "axum")]
+    matched_path: Option<axum::extract::MatchedPath>,
+}
+
+/// What of an answer is to be read before it is handed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Nothing: it is fine, as far as we were told to look.
+    Nowhere,
+    /// It failed. `reads` is whether its body may be read.
+    Failing { reads: bool },
+    /// The body may tell of a failure.
+    IntoBody,
+    /// The headers or the trailers may tell of a failure.
+    AtTrailers,
+}
+
+impl Call {
+    pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
+        Self {
+            target: Target::with_secrets(request),
+            secrets: Secrets::of(request.headers(), &config.redacted),
+            recorder: CallRecorder::of(request.extensions()).cloned(),
+            idempotency: Idempotency::of(request),
+            has_mcp_session: request.headers().contains_key(&MCP_SESSION_ID),
+            #[cfg(feature = "axum")]
+            matched_path: config
+                .is_server
+                .then(|| request.extensions().get().cloned())
+                .flatten(),
+            config: Arc::clone(config),
+        }
+    }
+
+    /// Decides what to read of an answer.
+    pub(super) fn look(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        size_hint: &SizeHint,
+    ) -> Look {
+        let has_body = *self.target.method() != Method::HEAD
+            && *self.target.method() != Method::CONNECT
+            && !status.is_informational()
+            && status != StatusCode::NO_CONTENT
+            && status != StatusCode::NOT_MODIFIED;
+        if self.config.is_failure(status) {
+            return Look::Failing {
+                reads: has_body && self.config.body_cap > 0,
+            };
+        }
+        if self.config.protocols.is_empty() || !has_body {
+            return Look::Nowhere;
+        }
+        if inspect::is_grpc(&self.config.protocols, headers) {
+            return Look::AtTrailers;
+        }
+        let is_within_cap = size_hint
+            .exact()
+            .is_some_and(|len| len > 0 && len <= self.config.body_cap as u64);
+        if is_within_cap && inspect::may_tell(&self.config.protocols, headers) {
+            return Look::IntoBody;
+        }
+        Look::Nowhere
+    }
+
+    /// Returns whether a server's failing answer was diagnosed before, by the client of an upstream.
+    /// Tells the log of it.
+    pub(super) fn keeps_diagnosis(&self, extensions: &Extensions) -> bool {
+        match extensions.get::<Diagnosis>() {
+            Some(diagnosis) if self.config.is_server => {
+                self.log(diagnosis);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Diagnoses an answer whose status is a failure.
+    pub(super) fn failing(&self, parts: &Parts, prefix: &Prefix<'_>) -> Diagnosis {
+        let rules = Rules {
+            plain_text: self.config.plain_text,
+        };
+        let extracted = extract(
+            parts.status,
+            &parts.headers,
+            prefix.bytes,
+            prefix.is_complete,
+            &rules,
+        );
+        let facts = self.facts_of(parts.status, Facts::default());
+        let diagnosis = self.answered(parts, facts, extracted, prefix.unread);
+        if self.config.log.wants_bodies() {
+            let body = String::from_utf8_lossy(prefix.bytes);
+            self.config
+                .log
+                .emit_body(&diagnosis, &self.scrubber().scrub(&body));
+        }
+        diagnosis
+    }
+
+    /// Diagnoses an answer whose body reports a failure, if it does.
+    pub(super) fn inspected(&self, parts: &Parts, prefix: &Prefix<'_>) -> Option<Diagnosis> {
+        if !prefix.is_complete {
+            return None;
+        }
+        let found = inspect::in_body(&self.config.protocols, &parts.headers, prefix.bytes)?;
+        Some(self.reported(parts, found, Excerpt::None))
+    }
+
+    /// Diagnoses an answer whose headers report a failure, if they do.
+    pub(super) fn in_headers(&self, parts: &Parts) -> Option<Diagnosis> {
+        let found = inspect::in_headers(&parts.headers)?;
+        Some(self.reported(parts, found, Excerpt::None))
+    }
+
+    fn reported(&self, parts: &Parts, found: Found, text: Excerpt) -> Diagnosis {
+        let facts = self.facts_of(parts.status, found.facts);
+        let extracted = Extracted {
+            message: found.message,
+            code: found.code,
+            text,
+        };
+        self.answered(parts, facts, extracted, 0)
+    }
+
+    fn facts_of(&self, status: StatusCode, found: Facts) -> Facts {
+        let seen = self.recorder.as_ref().map(CallRecorder::snapshot);
+        Facts {
+            dispatched: true,
+            last_status: Some(status),
+            mcp_session: self.has_mcp_session,
+            jsonrpc_error: found.jsonrpc_error,
+            tool_failure: found.tool_failure,
+            grpc_status: found.grpc_status,
+            ..seen.unwrap_or_default()
+        }
+    }
+
+    fn answered(
+        &self,
+        parts: &Parts,
+        facts: Facts,
+        extracted: Extracted,
+        unread: u64,
+    ) -> Diagnosis {
+        let scrubber = self.scrubber();
+        let retried = parts.extensions.get::<Retried>();
+        let (excerpt, omitted) = match extracted.text {
+            Excerpt::None => (None, None),
+            Excerpt::Omitted(what) => (None, Some(what)),
+            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), unread), None),
+        };
+        self.hinted(Diagnosis {
+            endpoint: self.endpoint(),
+            outcome: self.answered_outcome(parts.status, &facts),
+            message: extracted.message.and_then(|text| tidy(&scrubber, text)),
+            code: extracted
+                .code
+                .and_then(|text| tidy(&scrubber, text))
+                .map(cut_code),
+            excerpt,
+            omitted,
+            hint: None,
+            cause: None,
+            not_sent: false,
+            delivery: retried.map_or(Delivery::Answered, Retried::delivery),
+            attempts: retried.map_or(facts.requests, Retried::attempts).max(1),
+            timeout: None,
+            retry_after: now_retry_after(&parts.headers),
+            request_id: headers::request_id(&parts.headers).and_then(|id| tidy(&scrubber, id)),
+            indeterminate: false,
+            headers: headers::redacted(&parts.headers, &self.config.redacted).scrubbed(&scrubber),
+            line_cap: self.config.line_cap,
+        })
+    }
+
+    fn answered_outcome(&self, status: StatusCode, facts: &Facts) -> Outcome {
+        let outcome = classify(None, facts)
+            // A status that only the user's own rule calls a failure.
+            .unwrap_or(Outcome::new(
+                ErrorClass::Http,
+                FaultDomain::Upstream,
+                Some(status),
+            ));
+        if !self.config.is_server {
+            return outcome;
+        }
+        let domain = if status.is_server_error() {
+            FaultDomain::Proxy
+        } else if status.is_client_error() {
+            FaultDomain::Client
+        } else {
+            outcome.domain()
+        };
+        Outcome::new(outcome.class(), domain, Some(status))
+    }
+
+    /// Completes a diagnosis by what follows from the rest of it.
+    pub(super) fn hinted(&self, mut diagnosis: Diagnosis) -> Diagnosis {
+        diagnosis.indeterminate =
+            diagnosis.delivery == Delivery::Unknown && !self.idempotency.is_repeatable();
+        diagnosis.hint = hint(
+            diagnosis.outcome,
+            diagnosis.indeterminate,
+            diagnosis.retry_after,
+        );
+        if let Some(hook) = &self.config.hint_with {
+            if let Some(hint) = hook(&diagnosis) {
+                diagnosis.hint = Some(hint.into());
+            }
+        }
+        diagnosis
+    }
+
+    pub(super) fn endpoint(&self) -> Endpoint {
+        let endpoint = self.target.endpoint();
+        #[cfg(feature = "axum")]
+        let endpoint = match &self.matched_path {
+            Some(matched) => endpoint.with_path(matched.as_str()),
+            None => endpoint,
+        };
+        match &self.config.path_with {
+            Some(hook) => match hook(&endpoint) {
+                Some(path) => endpoint.with_path(&path),
+                None => endpoint,
+            },
+            None => endpoint,
+        }
+    }
+
+    fn scrubber(&self) -> Scrubber<'_> {
+        Scrubber::new(&self.secrets, self.target.uri(), self.target.sent_path())
+    }
+
+    fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {
+        let cap = self.config.excerpt_cap;
+        if cap == 0 {
+            return None;
+        }
+        excerpt(scrubbed, cap, unread)
+    }
+
+    pub(super) fn log(&self, diagnosis: &Diagnosis) {
+        self.config.log.emit(diagnosis);
+    }
+
+    /// Tells the log and the record of a failure that came after the response was handed on.
+    pub(super) fn note_late(&self, diagnosis: &Diagnosis) {
+        if let Some(recorder) = &self.recorder {
+            recorder.attempt_failed(Some(diagnosis.outcome()), Delivery::Answered);
+        }
+        self.log(diagnosis);
+    }
+
+    /// Returns whether anybody would hear of a failure after the response was handed on.
+    pub(super) fn is_watched(&self) -> bool {
+        self.recorder.is_some() || self.config.log.is_on()
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a date in a header is measured against the wall clock"
+)]
+fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
+    retry_after(headers, std::time::SystemTime::now())
+}
+
+/// Removes secrets, then line breaks. `None` if nothing is left.
+fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<String> {
+    let scrubbed = scrubber.scrub(&text);
+    let line = match (&scrubbed, one_line(&scrubbed)) {
+        (_, Cow::Owned(line)) => line,
+        // The usual text goes as it came, without a copy.
+        (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => text,
+        (_, Cow::Borrowed(line)) => line.to_owned(),
+    };
+    (!line.is_empty()).then_some(line)
+}
+
+fn cut_code(code: String) -> String {
+    match cut(&code, CODE_CAP) {
+        (_, false) => code,
+        (kept, true) => format!("{kept}…"),
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Call").field(&self.target).finish()
+    }
+}

@@ -1,0 +1,94 @@
+use std::{fmt, ops::Deref, sync::Arc, time::Duration};
+
+use http::{HeaderName, StatusCode};
+
+use super::log::LogPolicy;
+use crate::{
+    diagnosis::{Diagnosis, LINE_CAP},
+    endpoint::Endpoint,
+    protocol::Protocol,
+};
+
+pub(super) type FailureWhen = dyn Fn(StatusCode) -> bool + Send + Sync;
+pub(super) type PathWith = dyn Fn(&Endpoint) -> Option<String> + Send + Sync;
+pub(super) type HintWith = dyn Fn(&Diagnosis) -> Option<String> + Send + Sync;
+
+/// What a layer was told, shared by all its services and calls.
+#[derive(Clone, Debug)]
+pub(super) struct Config {
+    pub(super) is_server: bool,
+    pub(super) body_cap: usize,
+    pub(super) peek_timeout: Duration,
+    pub(super) line_cap: usize,
+    pub(super) excerpt_cap: usize,
+    pub(super) plain_text: bool,
+    pub(super) protocols: Vec<Protocol>,
+    pub(super) redacted: Vec<HeaderName>,
+    pub(super) failure_when: Option<Hook<FailureWhen>>,
+    pub(super) path_with: Option<Hook<PathWith>>,
+    pub(super) hint_with: Option<Hook<HintWith>>,
+    pub(super) log: LogPolicy,
+    pub(super) error_for_status: bool,
+}
+
+impl Config {
+    pub(super) fn new(is_server: bool) -> Self {
+        Self {
+            is_server,
+            body_cap: 16 * 1024,
+            peek_timeout: Duration::from_secs(1),
+            line_cap: LINE_CAP,
+            excerpt_cap: 500,
+            plain_text: false,
+            protocols: Vec::new(),
+            redacted: Vec::new(),
+            failure_when: None,
+            path_with: None,
+            hint_with: None,
+            // A caller of ours is handed the diagnosis, and knows best whether it is worth a line in
+            // the log; a server's client is handed nothing.
+            log: if is_server {
+                LogPolicy::new()
+            } else {
+                LogPolicy::off()
+            },
+            error_for_status: false,
+        }
+    }
+
+    pub(super) fn is_failure(&self, status: StatusCode) -> bool {
+        match &self.failure_when {
+            None => status.as_u16() >= 400,
+            Some(hook) => hook(status),
+        }
+    }
+}
+
+/// A function that a user gave.
+pub(super) struct Hook<F: ?Sized>(Arc<F>);
+
+impl<F: ?Sized> Hook<F> {
+    pub(super) fn new(hook: Arc<F>) -> Self {
+        Self(hook)
+    }
+}
+
+impl<F: ?Sized> Clone for Hook<F> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<F: ?Sized> Deref for Hook<F> {
+    type Target = F;
+
+    fn deref(&self) -> &F {
+        &self.0
+    }
+}
+
+impl<F: ?Sized> fmt::Debug for Hook<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hook")
+    }
+}

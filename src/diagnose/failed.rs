@@ -1,0 +1,92 @@
+//! The diagnosis of a call that ended without an answer.
+
+use std::{borrow::Cow, error::Error};
+
+use super::call::Call;
+use crate::{
+    call::CallRecorder,
+    cause,
+    class::{ErrorClass, FaultDomain},
+    classify::{self, classify},
+    diagnosis::{Diagnosed, Diagnosis},
+    error::{RetryError, TimeoutError, find},
+    headers::RedactedHeaders,
+    outcome::{Delivery, Facts, Outcome},
+    text::one_line,
+};
+
+impl Call {
+    /// Diagnoses a call that ended without an answer.
+    pub(super) fn failed(&self, error: Option<&(dyn Error + 'static)>) -> Diagnosis {
+        if let Some(below) = error.and_then(find::<Diagnosed>) {
+            return self.diagnosed_below(below.diagnosis(), error);
+        }
+        let seen = self.recorder.as_ref();
+        let retried = error.and_then(find::<RetryError>).map(RetryError::retried);
+        let mut delivery = error.map_or(Delivery::Unknown, classify::delivery);
+        if let Some(recorder) = seen {
+            // An attempt that a retry of somebody else's repeated.
+            delivery = delivery.and(recorder.delivery());
+        }
+        let facts = Facts {
+            mcp_session: self.has_mcp_session,
+            ..seen.map_or_else(
+                || Facts {
+                    dispatched: !self.config.is_server && delivery != Delivery::NotSent,
+                    ..Facts::default()
+                },
+                CallRecorder::snapshot,
+            )
+        };
+        let outcome = match error {
+            Some(error) => classify(Some(error), &facts),
+            None => seen.and_then(CallRecorder::failure),
+        };
+        let cause = error.map_or(Cow::Borrowed("internal error"), cause::cause);
+        self.hinted(Diagnosis {
+            endpoint: self.endpoint(),
+            outcome: outcome.unwrap_or(Outcome::new(
+                ErrorClass::ProxyInternal,
+                FaultDomain::Proxy,
+                None,
+            )),
+            message: None,
+            code: None,
+            excerpt: None,
+            omitted: None,
+            hint: None,
+            cause: Some(match one_line(&cause) {
+                Cow::Owned(line) => line.into(),
+                Cow::Borrowed(_) => cause,
+            }),
+            not_sent: delivery == Delivery::NotSent && error.is_some_and(cause::is_refusal),
+            delivery,
+            attempts: retried
+                .map_or(facts.requests, |retried| retried.attempts())
+                .max(1),
+            timeout: error
+                .and_then(find::<TimeoutError>)
+                .map(TimeoutError::limit),
+            retry_after: None,
+            request_id: None,
+            indeterminate: false,
+            headers: RedactedHeaders::default(),
+            line_cap: self.config.line_cap,
+        })
+    }
+
+    /// Takes over what a layer of the same kind found below, where there was more to know.
+    fn diagnosed_below(
+        &self,
+        below: &Diagnosis,
+        error: Option<&(dyn Error + 'static)>,
+    ) -> Diagnosis {
+        let mut diagnosis = below.clone();
+        if let Some(retried) = error.and_then(find::<RetryError>).map(RetryError::retried) {
+            diagnosis.attempts = retried.attempts();
+            diagnosis.delivery = retried.delivery();
+        }
+        diagnosis.line_cap = self.config.line_cap;
+        self.hinted(diagnosis)
+    }
+}

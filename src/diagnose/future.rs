@@ -1,0 +1,265 @@
+use std::{
+    fmt,
+    future::Future,
+    marker::PhantomData,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use http::{Response, response::Parts};
+use http_body::Body;
+use pin_project_lite::pin_project;
+
+use super::{
+    body::ResponseBody,
+    call::{Call, Look},
+    layer::{Client, Server},
+    peeked::{Peeked, Prefix},
+    trailers::Trailers,
+};
+use crate::{
+    classify::as_error,
+    diagnosis::{Diagnosed, Diagnosis},
+    error::BoxError,
+};
+
+pin_project! {
+    /// Waits for the response, and for the beginning of its body if it failed.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ResponseFuture<F, B, E, Side = Client>
+    where
+        B: Body,
+    {
+        #[pin]
+        state: State<F, B, E>,
+        // Gone when the future has ended.
+        call: Option<Call>,
+        side: PhantomData<fn() -> Side>,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    enum State<F, B, E>
+    where
+        B: Body,
+    {
+        Calling { #[pin] inner: F },
+        Refused { error: Option<E> },
+        Reading { body: Option<Pin<Box<Peeked<B>>>>, is_failing: bool },
+    }
+}
+
+/// What to do next with a response.
+enum Step<B: Body> {
+    Read(Pin<Box<Peeked<B>>>, bool),
+    Fine(Response<ResponseBody<B>>),
+    Watched(Parts, B),
+    /// The diagnosis is in the extensions.
+    Failing(Response<ResponseBody<B>>),
+}
+
+/// How a call ended.
+enum Ending<B: Body, E> {
+    Fine(Response<ResponseBody<B>>),
+    /// It is to become an error.
+    Refused(Response<ResponseBody<B>>),
+    Failed(Call, E),
+}
+
+impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
+    pub(super) fn new(call: Call, inner: F) -> Self {
+        Self {
+            state: State::Calling { inner },
+            call: Some(call),
+            side: PhantomData,
+        }
+    }
+
+    /// Fails with what the inner service said instead of getting ready.
+    pub(super) fn refused(call: Call, error: E) -> Self {
+        Self {
+            state: State::Refused { error: Some(error) },
+            call: Some(call),
+            side: PhantomData,
+        }
+    }
+
+    fn poll_ending<I>(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        convert: impl Fn(I) -> E,
+    ) -> Poll<Ending<B, E>>
+    where
+        F: Future<Output = Result<Response<B>, I>>,
+    {
+        let mut this = self.project();
+        loop {
+            let Some(call) = this.call.as_ref() else {
+                return Poll::Pending;
+            };
+            let step = match this.state.as_mut().project() {
+                StateProj::Calling { inner } => match ready!(inner.poll(cx)) {
+                    Err(error) => Err(convert(error)),
+                    Ok(response) => Ok(answered(call, response)),
+                },
+                StateProj::Refused { error } => match error.take() {
+                    Some(error) => Err(error),
+                    None => return Poll::Pending,
+                },
+                StateProj::Reading { body, is_failing } => {
+                    if let Some(body) = body {
+                        ready!(body.as_mut().poll_read(cx));
+                    }
+                    match body.take().and_then(|body| read(call, body, *is_failing)) {
+                        Some(step) => Ok(step),
+                        None => return Poll::Pending,
+                    }
+                }
+            };
+            if let Ok(Step::Read(body, is_failing)) = step {
+                this.state.set(State::Reading {
+                    body: Some(body),
+                    is_failing,
+                });
+                continue;
+            }
+            let Some(call) = this.call.take() else {
+                return Poll::Pending;
+            };
+            return Poll::Ready(match step {
+                Ok(Step::Fine(response)) => Ending::Fine(response),
+                Ok(Step::Watched(head, body)) => {
+                    let trailers = call
+                        .is_watched()
+                        .then(|| Box::new(Trailers::new(call, head.status)));
+                    let body = ResponseBody::watched(body, trailers);
+                    Ending::Fine(Response::from_parts(head, body))
+                }
+                Ok(Step::Failing(response)) if call.config.error_for_status => {
+                    Ending::Refused(response)
+                }
+                Ok(Step::Failing(response)) => Ending::Fine(response),
+                Ok(Step::Read(..)) => return Poll::Pending,
+                Err(error) => Ending::Failed(call, error),
+            });
+        }
+    }
+}
+
+impl<F, B, I> Future for ResponseFuture<F, B, BoxError, Client>
+where
+    F: Future<Output = Result<Response<B>, I>>,
+    B: Body,
+    I: Into<BoxError>,
+{
+    type Output = Result<Response<ResponseBody<B>>, Diagnosed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(match ready!(self.poll_ending(cx, Into::into)) {
+            Ending::Fine(response) => Ok(response),
+            Ending::Refused(response) => {
+                let (mut head, body) = response.into_parts();
+                match head.extensions.remove() {
+                    Some(diagnosis) => Err(Diagnosed::new(diagnosis, None, Some(head))),
+                    None => Ok(Response::from_parts(head, body)),
+                }
+            }
+            Ending::Failed(call, error) => {
+                let diagnosis = call.failed(Some(&*error));
+                call.log(&diagnosis);
+                Err(Diagnosed::new(diagnosis, Some(error), None))
+            }
+        })
+    }
+}
+
+impl<F, B, E> Future for ResponseFuture<F, B, E, Server>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+    B: Body,
+    E: 'static,
+{
+    type Output = Result<Response<ResponseBody<B>>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(match ready!(self.poll_ending(cx, |error| error)) {
+            Ending::Fine(response) | Ending::Refused(response) => Ok(response),
+            Ending::Failed(call, error) => {
+                if call.config.log.is_on() {
+                    call.log(&call.failed(as_error(&error)));
+                }
+                Err(error)
+            }
+        })
+    }
+}
+
+/// Tells the log of a failing response, and leaves the diagnosis in its extensions.
+fn failing<B: Body>(
+    call: &Call,
+    diagnosis: Diagnosis,
+    mut head: Parts,
+    body: ResponseBody<B>,
+) -> Step<B> {
+    call.log(&diagnosis);
+    head.extensions.insert(diagnosis);
+    Step::Failing(Response::from_parts(head, body))
+}
+
+/// Decides what becomes of a response whose body nobody has touched yet.
+fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
+    let look = call.look(
+        response.status(),
+        response.headers(),
+        &response.body().size_hint(),
+    );
+    match look {
+        Look::Nowhere => Step::Fine(response.map(ResponseBody::plain)),
+        Look::AtTrailers => {
+            let (head, body) = response.into_parts();
+            match call.in_headers(&head) {
+                Some(diagnosis) => failing(call, diagnosis, head, ResponseBody::plain(body)),
+                None => Step::Watched(head, body),
+            }
+        }
+        Look::Failing { .. } if call.keeps_diagnosis(response.extensions()) => {
+            Step::Fine(response.map(ResponseBody::plain))
+        }
+        Look::Failing { reads } if !reads || response.body().is_end_stream() => {
+            let (head, body) = response.into_parts();
+            let diagnosis = call.failing(&head, &Prefix::EMPTY);
+            failing(call, diagnosis, head, ResponseBody::plain(body))
+        }
+        Look::Failing { .. } | Look::IntoBody => {
+            let (head, body) = response.into_parts();
+            let config = &call.config;
+            let body = Peeked::new(head, body, config.body_cap, config.peek_timeout);
+            Step::Read(Box::pin(body), look != Look::IntoBody)
+        }
+    }
+}
+
+/// Decides what becomes of a response whose body was read as far as that helps.
+fn read<B: Body>(call: &Call, mut body: Pin<Box<Peeked<B>>>, is_failing: bool) -> Option<Step<B>> {
+    let (head, diagnosis) = body.as_mut().finish(|head, prefix| {
+        if is_failing {
+            Some(call.failing(head, prefix))
+        } else {
+            call.inspected(head, prefix)
+        }
+    })?;
+    let body = ResponseBody::peeked(body);
+    Some(match diagnosis {
+        Some(diagnosis) => failing(call, diagnosis, head, body),
+        None => Step::Fine(Response::from_parts(head, body)),
+    })
+}
+
+impl<F, B: Body, E, Side> fmt::Debug for ResponseFuture<F, B, E, Side> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseFuture")
+            .field("call", &self.call)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,219 @@
+//! The one line of a diagnosis, and the report of several.
+
+use std::fmt::{self, Write};
+
+use crate::{
+    diagnosis::Diagnosis,
+    endpoint::Endpoint,
+    path::REDACTED,
+    text::{one_line, width, write_cut},
+};
+
+/// How many characters of a path stand in a line that has room for them.
+const PATH_CAP: usize = 120;
+/// A method is a token of any length; those in use are far shorter than this.
+const METHOD_CAP: usize = 32;
+
+/// Writes the line, at most `line_cap` characters of it.
+///
+/// The message is what gives way first, then the path. A cap that has no room even for what is left
+/// then cuts the end.
+pub(crate) fn write_line(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
+    let message = Message::of(diagnosis);
+    let cap = diagnosis.line_cap;
+    let room = cap.saturating_sub(message.frame_width(diagnosis));
+    let method = width(diagnosis.endpoint.method().as_str()).min(METHOD_CAP);
+    // At least one character of the message's room is the ellipsis.
+    let path_cap = room.saturating_sub(method + 1 + 1).clamp(1, PATH_CAP);
+    let head = counted(|out| write_endpoint(out, &diagnosis.endpoint, path_cap))?;
+    let message_cap = room.saturating_sub(head).max(1);
+
+    let whole = |out: &mut dyn Write| {
+        write_endpoint(out, &diagnosis.endpoint, path_cap)?;
+        message.write_opening(out, diagnosis)?;
+        write_cut(out, message.text, message_cap)?;
+        message.write_end(out, diagnosis)
+    };
+    if head <= room.saturating_sub(1) {
+        return whole(out);
+    }
+    // Not even the frame fits.
+    whole(&mut Limited::new(out, cap.saturating_sub(1)))?;
+    if cap > 0 {
+        out.write_char('…')
+    } else {
+        Ok(())
+    }
+}
+
+fn write_endpoint(out: &mut dyn Write, endpoint: &Endpoint, path_cap: usize) -> fmt::Result {
+    write_cut(out, endpoint.method().as_str(), METHOD_CAP)?;
+    out.write_char(' ')?;
+    write_path(out, endpoint, path_cap)
+}
+
+/// Writes the path on one line, cut to `cap` characters.
+pub(crate) fn write_path(out: &mut dyn Write, endpoint: &Endpoint, cap: usize) -> fmt::Result {
+    let path = endpoint.path();
+    if path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        write_cut(out, path, cap)
+    } else {
+        write_cut(out, &one_line(path), cap)
+    }
+}
+
+/// The path of an endpoint as the line has it.
+#[derive(Debug)]
+pub(crate) struct PrintedPath<'a>(pub(crate) &'a Endpoint);
+
+impl fmt::Display for PrintedPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_path(f, self.0, PATH_CAP)
+    }
+}
+
+/// What stands between the endpoint and the end of the line.
+struct Message<'a> {
+    text: &'a str,
+    tail: &'static str,
+}
+
+impl<'a> Message<'a> {
+    fn of(diagnosis: &'a Diagnosis) -> Self {
+        if let Some(cause) = &diagnosis.cause {
+            return Self {
+                text: cause,
+                tail: if diagnosis.not_sent {
+                    " (not sent)"
+                } else {
+                    " (no response from server)"
+                },
+            };
+        }
+        let reason = || diagnosis.status()?.canonical_reason();
+        Self {
+            text: diagnosis
+                .message()
+                .or_else(reason)
+                .unwrap_or("no error message"),
+            tail: "",
+        }
+    }
+
+    fn write_opening(&self, out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
+        out.write_str(" failed")?;
+        if let (Some(status), None) = (diagnosis.status(), &diagnosis.cause) {
+            match status.canonical_reason() {
+                Some(reason) => write!(out, " ({} {reason})", status.as_u16())?,
+                None => write!(out, " ({})", status.as_u16())?,
+            }
+        }
+        out.write_str(": ")
+    }
+
+    fn write_end(&self, out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
+        out.write_str(self.tail)?;
+        match diagnosis.attempts {
+            0 | 1 => Ok(()),
+            attempts => write!(out, " [{attempts} attempts]"),
+        }
+    }
+
+    /// Returns the width of everything but the endpoint and the message itself.
+    fn frame_width(&self, diagnosis: &Diagnosis) -> usize {
+        counted(|out| {
+            self.write_opening(out, diagnosis)?;
+            self.write_end(out, diagnosis)
+        })
+        .unwrap_or_default()
+    }
+}
+
+/// Writes the report that `{:#}` gives: the line, then one aligned row for each thing known.
+pub(crate) fn write_report(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
+    write_line(out, diagnosis)?;
+    let mut row = |name: &str, value: fmt::Arguments<'_>| write!(out, "\n  {name:<10} {value}");
+    row("endpoint", format_args!("{:#}", diagnosis.endpoint))?;
+    row(
+        "class",
+        format_args!("{} (fault: {})", diagnosis.class(), diagnosis.domain()),
+    )?;
+    if let Some(code) = diagnosis.code() {
+        row("code", format_args!("{code}"))?;
+    }
+    row(
+        "delivery",
+        format_args!(
+            "{}{}",
+            diagnosis.delivery(),
+            if diagnosis.indeterminate {
+                ", the request may have been applied"
+            } else {
+                ""
+            }
+        ),
+    )?;
+    row("attempts", format_args!("{}", diagnosis.attempts))?;
+    if let Some(timeout) = diagnosis.timeout {
+        row("timeout", format_args!("{timeout:?}"))?;
+    }
+    if let Some(wait) = diagnosis.retry_after {
+        row("retry", format_args!("after {wait:?}"))?;
+    }
+    if let Some(id) = diagnosis.request_id() {
+        row("request id", format_args!("{id}"))?;
+    }
+    for (name, value) in diagnosis.headers.iter() {
+        if value != REDACTED {
+            row("header", format_args!("{name}: {value}"))?;
+        }
+    }
+    if let Some(hint) = diagnosis.hint() {
+        row("hint", format_args!("{}", one_line(hint)))?;
+    }
+    Ok(())
+}
+
+/// Counts the characters that `write` writes.
+fn counted(write: impl FnOnce(&mut Count) -> fmt::Result) -> Result<usize, fmt::Error> {
+    let mut count = Count(0);
+    write(&mut count)?;
+    Ok(count.0)
+}
+
+struct Count(usize);
+
+impl Write for Count {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.saturating_add(width(text));
+        Ok(())
+    }
+}
+
+/// Passes on as many characters as there is room for.
+struct Limited<'a> {
+    out: &'a mut dyn Write,
+    room: usize,
+}
+
+impl<'a> Limited<'a> {
+    fn new(out: &'a mut dyn Write, room: usize) -> Self {
+        Self { out, room }
+    }
+}
+
+impl Write for Limited<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = text
+            .char_indices()
+            .nth(self.room)
+            .map_or(text.len(), |(at, _)| at);
+        let (kept, _) = text.split_at(end);
+        self.room = self.room.saturating_sub(width(kept));
+        self.out.write_str(kept)
+    }
+}
+
+#[cfg(test)]
+#[path = "../tests/unit/line.rs"]
+mod tests;

@@ -1,0 +1,82 @@
+//! A JSON text without what an excerpt may not show.
+
+use crate::{field::is_hidden, lexer::Lexer};
+
+/// Returns `text` with everything hidden that an excerpt may not show: echoes of the request,
+/// internals of the server, what is named like a secret.
+pub(crate) fn mask(text: &str) -> String {
+    let mut lexer = Lexer::new(text);
+    let mut masked = String::with_capacity(text.len());
+    let mut copied = 0;
+    let mut is_translated = false;
+    while let Some(byte) = lexer.peek() {
+        if byte != b'"' {
+            match byte {
+                b'{' | b'}' | b'[' | b']' | b',' | b':' => lexer.open(),
+                _ => {
+                    lexer.scalar();
+                }
+            }
+            continue;
+        }
+        let Some(key) = lexer.string() else { break };
+        if lexer.peek() != Some(b':') {
+            continue;
+        }
+        // A value is what was submitted, unless it is a text in the language named before it.
+        let hide = is_hidden(&key) || key == "value" && !is_translated;
+        is_translated = key == "lang";
+        if !hide {
+            continue;
+        }
+        lexer.open();
+        // `null`, `true` and `false` say nothing of anybody.
+        if !matches!(lexer.peek(), None | Some(b'n' | b't' | b'f')) {
+            masked.push_str(text.get(copied..lexer.position()).unwrap_or_default());
+            masked.push_str("\"[redacted]\"");
+            lexer.skip();
+            copied = lexer.position();
+        }
+    }
+    masked.push_str(text.get(copied..).unwrap_or_default());
+    masked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mask;
+
+    #[test]
+    fn hides_echoes_internals_and_secrets_and_nothing_else() {
+        for (text, masked) in [
+            (r#"{"a":1}"#, r#"{"a":1}"#),
+            (
+                r#"{"msg":"m","input":"pw"}"#,
+                r#"{"msg":"m","input":"[redacted]"}"#,
+            ),
+            (
+                r#"{"input": {"a":["x"]}, "b":2}"#,
+                r#"{"input": "[redacted]", "b":2}"#,
+            ),
+            (
+                r#"{"input":null,"debug":false}"#,
+                r#"{"input":null,"debug":false}"#,
+            ),
+            (
+                r#"[{"Client_Secret":"s"},{"token":7}]"#,
+                r#"[{"Client_Secret":"[redacted]"},{"token":"[redacted]"}]"#,
+            ),
+            (
+                r#"{"value":"v","lang":"en","value":"w"}"#,
+                r#"{"value":"[redacted]","lang":"en","value":"w"}"#,
+            ),
+            (r#"["input","x"]"#, r#"["input","x"]"#),
+            (r#"{"input":"cut off"#, r#"{"input":"[redacted]""#),
+            (r#"{"\u0069nput":"pw"}"#, r#"{"\u0069nput":"[redacted]"}"#),
+            (r#"{"a":"b","#, r#"{"a":"b","#),
+            ("", ""),
+        ] {
+            assert_eq!(mask(text), masked, "{text}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! The members of an object of a JSON document, each read for what its name promises.
+
+use std::borrow::Cow;
+
+use crate::{
+    entries::Entries,
+    field::{Field, Rank, Slot, field},
+    json::Reader,
+    phrase::{aws_name, dotted, is_own_number, is_screaming, join, shorten},
+    words::Words,
+};
+
+/// Nothing deeper than this is looked at.
+const DEPTH_LIMIT: usize = 32;
+
+/// What the strings among unknown members are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The document itself.
+    Top,
+    /// An object named `error`.
+    Error,
+    /// One error of a list: unknown strings are echoes.
+    Item,
+    /// A map from fields to texts: unknown strings are texts.
+    Map,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads an object at whose bracket this stands. `path`: what it is about, as far as that is known.
+    pub(crate) fn object(&mut self, role: Role, path: &str, depth: usize) -> Words<'a> {
+        let mut words = Words::default();
+        if depth >= DEPTH_LIMIT {
+            self.lexer.skip();
+            return words;
+        }
+        self.lexer.open();
+        while let Some(key) = self.lexer.key() {
+            self.member(&mut words, role, path, depth, key);
+        }
+        words
+    }
+
+    fn member(
+        &mut self,
+        words: &mut Words<'a>,
+        role: Role,
+        path: &str,
+        depth: usize,
+        key: Cow<'a, str>,
+    ) {
+        let Some(first) = self.lexer.peek() else {
+            return;
+        };
+        let within = depth + 1;
+        match (field(&key), first) {
+            (Field::Skip | Field::TypeUrl | Field::Locations, _) => {
+                words.graphql |= field(&key) == Field::Locations;
+                words.typed |= field(&key) == Field::TypeUrl;
+                self.lexer.skip();
+            }
+            (Field::Text(slot), b'"') => {
+                let text = self.string();
+                words.item |= text.is_some() && (role != Role::Map || !slot.is_weak());
+                if role == Role::Map && slot.is_weak() {
+                    if let Some(text) = &text {
+                        words.fields.push(&join(path, &key), text.clone());
+                    }
+                }
+                words.put(slot, text);
+            }
+            (Field::Text(slot), b'{') if role == Role::Map && slot.is_weak() => {
+                self.unknown(words, role, path, within, &key, first);
+            }
+            (Field::Text(slot), b'[' | b'{') => {
+                let mut texts = Entries::default();
+                self.entries(Role::Map, "", within, &mut texts);
+                if first == b'[' && (role == Role::Map || slot.is_weak()) {
+                    words.named |= role != Role::Top;
+                    words.fields.append(texts.under(&join(path, &key)));
+                }
+                words.details.adopt(&mut texts);
+                words.put(slot, texts.join());
+            }
+            (Field::Error, b'"') => {
+                let text = self.string();
+                words.put(Slot::Error, text);
+            }
+            (Field::Error | Field::Fault, b'{') => {
+                let mut inner = self.object(Role::Error, path, within);
+                let slot = match field(&key) {
+                    Field::Fault => Slot::Fault,
+                    _ => Slot::ErrorObject,
+                };
+                let mut text = inner.text(false);
+                if text.is_none() && !inner.mixed {
+                    text = std::mem::take(&mut inner.fields).join();
+                }
+                words.put(slot, text.or_else(|| inner.spoken_code(Rank::Type)));
+                words.adopt(&mut inner);
+            }
+            (Field::Error, b'[') => {
+                let mut texts = Entries::default();
+                self.entries(Role::Map, "", within, &mut texts);
+                words.put(Slot::ErrorObject, texts.join());
+            }
+            (name @ (Field::Errors | Field::FieldErrors), b'"' | b'[' | b'{') => {
+                let mut texts = Entries::default();
+                self.entries(Role::Map, path, within, &mut texts);
+                words.errors |= name == Field::Errors && !texts.is_empty();
+                words.details.append(texts);
+            }
+            (Field::Details, b'"' | b'[' | b'{') | (Field::Fields, b'{') => {
+                let mut texts = Entries::default();
+                self.entries(Role::Item, path, within, &mut texts);
+                words.details.append(texts);
+            }
+            (Field::Constraints, b'{') => {
+                let mut texts = Entries::default();
+                self.entries(Role::Map, "", within, &mut texts);
+                words.details.append(texts.all_at(path));
+            }
+            (Field::Wrapper, b'{') if role == Role::Top => {
+                let mut inner = self.object(Role::Error, path, within);
+                if inner.is_item() || inner.errors {
+                    words.put(Slot::Wrapped, inner.text(false));
+                    words.adopt(&mut inner);
+                }
+            }
+            (Field::Extensions, b'{') => {
+                words.graphql = true;
+                let mut inner = self.object(Role::Item, path, within);
+                words.adopt(&mut inner);
+            }
+            (Field::AwsType, b'"') => {
+                if let Some(text) = self.lexer.string() {
+                    words.aws_type = words.aws_type.take().or_else(|| aws_name(text));
+                }
+            }
+            (Field::Lang, b'"') => {
+                words.has_lang = true;
+                self.lexer.skip();
+            }
+            (Field::Value, b'"') if role != Role::Top => words.value = self.string(),
+            (Field::Code(rank), b'"') => {
+                if let Some(text) = self.lexer.string() {
+                    self.code(words, role, path, rank, &key, text);
+                }
+            }
+            (Field::Code(rank), b'-' | b'0'..=b'9') => {
+                let number = self.lexer.scalar();
+                if rank == Rank::Code && is_own_number(number) {
+                    words.put_code(Rank::Number, Cow::Borrowed(number));
+                }
+            }
+            (Field::Resource, b'"') => words.resource = self.lexer.string(),
+            (Field::Place { minor }, b'"' | b'[') => {
+                self.place(words, role, path, depth, key, minor);
+            }
+            (_, first) => self.unknown(words, role, path, within, &key, first),
+        }
+    }
+
+    fn code(
+        &self,
+        words: &mut Words<'a>,
+        role: Role,
+        path: &str,
+        rank: Rank,
+        key: &str,
+        text: Cow<'a, str>,
+    ) {
+        if role == Role::Map && text.contains(' ') {
+            if let Some(text) = self.useful(text) {
+                words.named = true;
+                words.fields.push(&join(path, key), text);
+            }
+            return;
+        }
+        // A status of the whole document tells success from failure, no more.
+        let fits = match (rank, role) {
+            (Rank::Status, Role::Top) => false,
+            (Rank::Status, _) => is_screaming(&text),
+            _ => true,
+        };
+        if let Some(code) = shorten(text).filter(|_| fits) {
+            if is_own_number(&code) || !code.bytes().all(|byte| byte.is_ascii_digit()) {
+                words.put_code(rank, code);
+            }
+        }
+    }
+
+    /// Reads which part of the request it was about: a name, a pointer, or a list of steps.
+    fn place(
+        &mut self,
+        words: &mut Words<'a>,
+        role: Role,
+        path: &str,
+        depth: usize,
+        key: Cow<'a, str>,
+        minor: bool,
+    ) {
+        if self.lexer.peek() == Some(b'"') {
+            let Some(text) = self.lexer.string() else {
+                return;
+            };
+            if matches!(role, Role::Top | Role::Error) {
+                if minor && is_screaming(&text) {
+                    words.put_code(Rank::Type, text);
+                } else {
+                    words.mixed = true;
+                }
+                return;
+            }
+            if role == Role::Map {
+                if let Some(text) = self.useful(text.clone()) {
+                    words.named |= text.contains(' ');
+                    words.fields.push(&join(path, &key), text);
+                }
+            }
+            // A path may as well be that of the request.
+            if !(minor && text.starts_with('/')) {
+                words.put_place(minor, dotted(text));
+            }
+            return;
+        }
+        let steps = self.lexer.clone();
+        if &*key == "loc" || &*key == "path" {
+            let mut place = String::new();
+            self.lexer.open();
+            while self.lexer.element() {
+                let step = match self.lexer.peek() {
+                    Some(b'"') => self.lexer.string(),
+                    Some(b'0'..=b'9') => Some(Cow::Borrowed(self.lexer.scalar())),
+                    _ => {
+                        self.lexer.skip();
+                        None
+                    }
+                };
+                if let Some(step) = step.filter(|_| place.len() < 200) {
+                    place = join(&place, &step);
+                }
+            }
+            if !matches!(role, Role::Map | Role::Top) {
+                words.put_place(minor, Cow::Owned(place));
+                return;
+            }
+            self.lexer = steps;
+        }
+        self.unknown(words, role, path, depth + 1, &key, b'[');
+    }
+
+    /// Reads a member that may be a field of a form.
+    fn unknown(
+        &mut self,
+        words: &mut Words<'a>,
+        role: Role,
+        path: &str,
+        depth: usize,
+        key: &str,
+        first: u8,
+    ) {
+        let is_text = match first {
+            b'[' => true,
+            b'{' => role != Role::Error,
+            b'"' => role == Role::Map,
+            _ => false,
+        };
+        let is_text = is_text && !(role == Role::Top && field(key) == Field::Wrapper);
+        if !is_text || words.fields.is_full() || key.starts_with("$serde_json") {
+            words.mixed |= matches!(first, b'"' | b'{');
+            self.lexer.skip();
+            return;
+        }
+        let mut texts = Entries::default();
+        if role == Role::Top && first == b'{' {
+            // A form in a form, if it is lists all the way down.
+            let inner = self.object(Role::Item, &join(path, key), depth);
+            if inner.named && !inner.mixed && !inner.is_item() {
+                inner.finish(&join(path, key), &mut texts);
+            }
+            words.mixed |= texts.is_empty();
+            words.named |= !texts.is_empty();
+            words.fields.append(texts);
+            return;
+        }
+        let inside = if first == b'[' { Role::Item } else { role };
+        self.entries(inside, &join(path, key), depth, &mut texts);
+        words.named |= !texts.is_empty();
+        words.fields.append(texts);
+    }
+
+    /// Reads a value as texts: a string, an array of texts, an error or a map of them.
+    fn entries(&mut self, role: Role, path: &str, depth: usize, out: &mut Entries<'a>) {
+        match self.lexer.peek() {
+            Some(b'"') => {
+                if let Some(text) = self.string() {
+                    out.push(path, text);
+                }
+            }
+            Some(b'[') if depth < DEPTH_LIMIT => {
+                self.lexer.open();
+                while self.lexer.element() {
+                    if out.is_full() {
+                        self.lexer.skip();
+                    } else {
+                        self.entries(Role::Item, path, depth + 1, out);
+                    }
+                }
+            }
+            Some(b'{') => {
+                self.object(role, path, depth).finish(path, out);
+            }
+            _ => self.lexer.skip(),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Values that must not be shown because of what they are called.
+
+use std::ops::Range;
+
+use crate::path::REDACTED;
+
+/// Returns the value of the JSON member whose name the quote at `at` opens, if it must not be shown.
+///
+/// A number is a value too; an object or an array only where it echoes the request. Inside a JSON string the quotes are
+/// escaped ones.
+pub(crate) fn member(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let is_escaped = at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'\\');
+    let quote = if is_escaped { "\\\"" } else { "\"" };
+    let name = text.get(at + 1..)?;
+    let name_len = name
+        .bytes()
+        .take(40)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        .count();
+    let (name, behind) = name.split_at_checked(name_len)?;
+    let behind = behind.strip_prefix(quote)?;
+    let named = named(name);
+    if named == Named::Other {
+        return None;
+    }
+    let value = skip_blanks(skip_blanks(behind).strip_prefix(':')?);
+    let start = text.len() - value.len();
+    if let Some(string) = value.strip_prefix(quote) {
+        let start = start + quote.len();
+        return Some(start..start + string_len(string, is_escaped));
+    }
+    match value.bytes().next()? {
+        b'{' | b'[' if named == Named::Echo => Some(start..start + nested_len(value)),
+        b'0'..=b'9' | b'-' => {
+            let end = value.find([',', '}', ']', ' ', '\t', '\r', '\n']);
+            Some(start..start + end.unwrap_or(value.len()))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the value behind the equals sign at `at`, if the word before it, which began at `word`, is
+/// the name of a secret.
+pub(crate) fn parameter(text: &str, word: Option<usize>, at: usize) -> Option<Range<usize>> {
+    if named(text.get(word?..at)?) != Named::Secret {
+        return None;
+    }
+    let behind = text.get(at + 1..)?;
+    let quotes = behind
+        .bytes()
+        .take(2)
+        .take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\'))
+        .count();
+    let value = behind.get(quotes..)?;
+    let len = value
+        .find(|c| {
+            is_reference_end(c)
+                || matches!(c, '&' | ',' | ';' | '\'' | ')' | ']' | '}' | '\\' | '=')
+        })
+        .unwrap_or(value.len());
+    // What follows a scheme is found by the scheme.
+    let is_scheme = ["bearer", "basic", "token"]
+        .iter()
+        .any(|scheme| value[..len].eq_ignore_ascii_case(scheme));
+    let is_mark = value.starts_with(REDACTED);
+    let start = at + 1 + quotes;
+    (len > 0 && !is_scheme && !is_mark).then_some(start..start + len)
+}
+
+fn skip_blanks(text: &str) -> &str {
+    let blanks = text
+        .bytes()
+        .take(8)
+        .take_while(u8::is_ascii_whitespace)
+        .count();
+    &text[blanks..]
+}
+
+/// Returns the length of a JSON string, without its quotes.
+fn string_len(string: &str, is_escaped: bool) -> usize {
+    let mut bytes = string.bytes().enumerate().peekable();
+    while let Some((at, byte)) = bytes.next() {
+        match (byte, bytes.peek()) {
+            (b'"', _) => return at,
+            (b'\\', Some((_, b'"'))) if is_escaped => return at,
+            // What stands behind a backslash is a part of the string, whatever it is.
+            (b'\\', Some(_)) => {
+                bytes.next();
+            }
+            _ => {}
+        }
+    }
+    string.len()
+}
+
+/// Returns the length of the JSON object or array at the start of `value`.
+fn nested_len(value: &str) -> usize {
+    let mut depth: usize = 0;
+    let mut at = 0;
+    while let Some(&byte) = value.as_bytes().get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth <= 1 => return at,
+            b'}' | b']' => depth -= 1,
+            b'"' => at += string_len(value.get(at..).unwrap_or_default(), false) + 1,
+            _ => {}
+        }
+    }
+    value.len()
+}
+
+/// Returns whether no URL and no bare value goes on with `c`.
+pub(crate) fn is_reference_end(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(c, '"' | '<' | '>' | '`' | '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}')
+}
+
+/// What a member or a parameter is called when its value is nobody's business, without `-`, `_` and
+/// case. An ending is enough: `clientSecret`, `access_token`.
+const SECRET_NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "secretkey",
+    "token",
+    "apikey",
+    "accesskey",
+    "authkey",
+    "privatekey",
+    "authorization",
+    "cookie",
+    "credential",
+    "credentials",
+    "signature",
+    "sig",
+    "sessionid",
+    "sessid",
+    "jwt",
+];
+
+/// What servers call the request when they send it back in their answer.
+const ECHO_NAMES: &[&str] = &[
+    "input",
+    "body",
+    "config",
+    "headers",
+    "paymentintent",
+    "rejectedvalue",
+    "request",
+];
+
+/// How a named value is to be treated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// A secret by its name.
+    Secret,
+    /// A piece of the request.
+    Echo,
+    /// Neither.
+    Other,
+}
+
+/// Returns what the name of a member or of a parameter says of its value.
+fn named(name: &str) -> Named {
+    let mut buffer = [0; 40];
+    let mut len = 0;
+    for byte in name.bytes().filter(|byte| !matches!(byte, b'-' | b'_')) {
+        let Some(place) = buffer.get_mut(len) else {
+            return Named::Other;
+        };
+        *place = byte.to_ascii_lowercase();
+        len += 1;
+    }
+    let name = &buffer[..len];
+    if SECRET_NAMES
+        .iter()
+        .any(|ending| name.ends_with(ending.as_bytes()))
+    {
+        Named::Secret
+    } else if ECHO_NAMES.iter().any(|echo| name == echo.as_bytes()) {
+        Named::Echo
+    } else {
+        Named::Other
+    }
+}
+
+#[cfg(test)]
+#[path = "../tests/unit/named.rs"]
+mod tests;

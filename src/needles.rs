@@ -1,0 +1,327 @@
+//! The tokens to look for in a server's words, made from what a request sent.
+
+use std::borrow::Cow;
+
+use http::Uri;
+
+use crate::{
+    path::{REDACTED, keeps},
+    secrets::{SHORTEST, Secrets, Sent},
+    shape::is_boundary,
+};
+
+/// From so many equal bytes on, it is the secret, whether or not the whole of it stands there.
+const LONG: usize = 32;
+
+/// From so many bytes on, the beginning of a secret at the very end of a text counts as one that was
+/// cut off.
+const CUT: usize = 16;
+
+/// Every form of every secret that a request sent, sorted.
+///
+/// Looking one place of a text up costs a binary search that compares less than [`LONG`] bytes a
+/// step, or else finds a match that is as long as what it compared. So a search is linear in the
+/// length of the text, whatever the secrets and the text.
+pub(crate) struct Needles<'a> {
+    sorted: Vec<Needle<'a>>,
+    /// One bit for each byte that some needle starts with.
+    firsts: [u64; 4],
+}
+
+struct Needle<'a> {
+    text: Cow<'a, str>,
+    /// The longest shorter needle, below [`LONG`], that this one starts with.
+    shorter: Option<usize>,
+}
+
+impl<'a> Needles<'a> {
+    /// Collects what was sent in headers, in the query and the userinfo, and in those segments of the
+    /// path that look like secrets.
+    pub(crate) fn of(secrets: &'a Secrets, uri: Option<&'a Uri>, path: &'a str) -> Self {
+        let mut found = Found(Vec::new());
+        for sent in secrets.values() {
+            found.header(&sent);
+        }
+        if let Some(uri) = uri {
+            found.uri(uri);
+        }
+        found.path(path);
+        Self::sorted(found.0)
+    }
+
+    fn sorted(mut texts: Vec<Cow<'a, str>>) -> Self {
+        texts.sort_unstable();
+        texts.dedup();
+        let mut firsts = [0; 4];
+        let mut sorted: Vec<Needle<'a>> = Vec::with_capacity(texts.len());
+        let mut open: Vec<usize> = Vec::new();
+        for text in texts {
+            if let Some(first) = text.bytes().next() {
+                firsts[usize::from(first >> 6)] |= 1_u64 << (first & 63);
+            }
+            while open
+                .last()
+                .and_then(|last| sorted.get(*last))
+                .is_some_and(|last| !text.starts_with(&*last.text))
+            {
+                open.pop();
+            }
+            let shorter = open.last().copied();
+            if text.len() < LONG {
+                open.push(sorted.len());
+            }
+            sorted.push(Needle { text, shorter });
+        }
+        Self { sorted, firsts }
+    }
+
+    /// Returns the end of the secret that starts at `at`, where a word may start.
+    #[inline]
+    pub(crate) fn end_at(&self, text: &str, at: usize) -> Option<usize> {
+        let first = *text.as_bytes().get(at)?;
+        if self.firsts[usize::from(first >> 6)] & (1_u64 << (first & 63)) == 0 {
+            return None;
+        }
+        self.search(text, at)
+    }
+
+    fn search(&self, text: &str, at: usize) -> Option<usize> {
+        let rest = text.get(at..)?;
+        let place = self.sorted.partition_point(|needle| *needle.text <= *rest);
+        let before = place.checked_sub(1).and_then(|at| self.sorted.get(at));
+        let behind = self.sorted.get(place);
+        let shared = before
+            .into_iter()
+            .chain(behind)
+            .map(|needle| shared(&needle.text, rest))
+            .max()?;
+        if shared >= LONG || (shared >= CUT && shared == rest.len()) {
+            let tail = rest.get(shared..)?;
+            let word = tail.find(|c| !crate::text::is_word(c));
+            let extra = if is_boundary(rest, shared) {
+                0
+            } else {
+                word.unwrap_or(tail.len())
+            };
+            return Some(at + shared + extra);
+        }
+        // Every needle that `rest` starts with is the one before the place, or one that it starts with.
+        let mut next = before;
+        while let Some(needle) = next {
+            let end = at + needle.text.len();
+            if rest.starts_with(&*needle.text) && is_boundary(text, end) {
+                return Some(end);
+            }
+            next = needle.shorter.and_then(|at| self.sorted.get(at));
+        }
+        None
+    }
+}
+
+/// Returns how many bytes, in whole characters, two texts start with alike.
+fn shared(one: &str, other: &str) -> usize {
+    let mut len = one
+        .bytes()
+        .zip(other.bytes())
+        .take_while(|(one, other)| one == other)
+        .count();
+    while !other.is_char_boundary(len) {
+        len -= 1;
+    }
+    len
+}
+
+/// The needles as they are found, some of them twice.
+struct Found<'a>(Vec<Cow<'a, str>>);
+
+impl<'a> Found<'a> {
+    fn header(&mut self, sent: &Sent<'a>) {
+        let (Sent::Cookie(bytes) | Sent::Value(bytes)) = sent;
+        match std::str::from_utf8(bytes) {
+            Ok(value) => self.value(value, matches!(sent, Sent::Cookie(_)), &Cow::Borrowed),
+            // As a server that takes headers for Latin-1 gives it back.
+            Err(_) => {
+                let value: String = bytes.iter().copied().map(char::from).collect();
+                let keep = |part: &str| Cow::Owned(part.to_owned());
+                self.value(&value, matches!(sent, Sent::Cookie(_)), &keep);
+            }
+        }
+    }
+
+    /// Takes a header's value apart; `keep` makes of a part what can be kept.
+    fn value<'v>(
+        &mut self,
+        value: &'v str,
+        is_cookie: bool,
+        keep: &dyn Fn(&'v str) -> Cow<'a, str>,
+    ) {
+        let value = value.trim();
+        self.add(keep(value));
+        if is_cookie {
+            for cookie in value.split(';') {
+                let cookie = cookie.split_once('=').map_or(cookie, |(_, value)| value);
+                self.part(cookie, keep);
+            }
+            return;
+        }
+        let Some((scheme, credentials)) = value.split_once(' ') else {
+            return;
+        };
+        let credentials = credentials.trim();
+        self.add(keep(credentials));
+        if scheme.eq_ignore_ascii_case("basic") {
+            if let Some(pair) = from_base64(credentials) {
+                self.pair(&pair);
+            }
+            return;
+        }
+        for parameter in credentials.split([',', ' ', ';']) {
+            if let Some((name, value)) = parameter.split_once('=') {
+                if !PUBLIC
+                    .iter()
+                    .any(|public| name.eq_ignore_ascii_case(public))
+                {
+                    self.part(value, keep);
+                }
+            }
+        }
+    }
+
+    fn part<'v>(&mut self, part: &'v str, keep: &dyn Fn(&'v str) -> Cow<'a, str>) {
+        let part = part.trim().trim_matches('"');
+        self.add(keep(part));
+        self.decoded(part);
+    }
+
+    fn uri(&mut self, uri: &'a Uri) {
+        for item in uri.query().unwrap_or_default().split(['&', ';']) {
+            let value = item.split_once('=').map_or(item, |(_, value)| value);
+            self.add(Cow::Borrowed(value));
+            self.decoded(value);
+        }
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        if let Some((userinfo, _)) = authority.rsplit_once('@') {
+            self.pair(userinfo);
+            if let Some(userinfo) = from_percent(userinfo) {
+                self.pair(&userinfo);
+            }
+        }
+    }
+
+    /// Adds `user:password` and both its parts.
+    fn pair(&mut self, pair: &str) {
+        let (user, password) = pair.split_once(':').unwrap_or((pair, ""));
+        for part in [pair, user, password] {
+            self.add(Cow::Owned(part.to_owned()));
+        }
+    }
+
+    fn path(&mut self, path: &'a str) {
+        for segment in path.split('/') {
+            let Some(kept) = keeps(segment) else {
+                continue;
+            };
+            self.add(Cow::Borrowed(segment));
+            self.decoded(segment);
+            let token = segment.get(kept.len()..).unwrap_or_default();
+            if !kept.is_empty() {
+                self.add(Cow::Borrowed(token));
+                self.decoded(token);
+                for colon in [":", "%3A", "%3a"] {
+                    if let Some((_, token)) = token.split_once(colon) {
+                        self.add(Cow::Borrowed(token));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds what `value` reads as once its percent-encoding is undone.
+    fn decoded(&mut self, value: &str) {
+        if let Some(decoded) = from_percent(value) {
+            self.add(Cow::Owned(decoded));
+        }
+        if value.contains('+') {
+            let spaced = value.replace('+', " ");
+            let spaced = from_percent(&spaced).unwrap_or(spaced);
+            self.add(Cow::Owned(spaced));
+        }
+    }
+
+    fn add(&mut self, value: Cow<'a, str>) {
+        // A mark that somebody set before us is no secret, and looking for it would never end.
+        if value.chars().take(SHORTEST).count() < SHORTEST || value.contains(REDACTED) {
+            return;
+        }
+        // As it stands in a piece of raw JSON, with the slash escaped and without.
+        if value.contains(['"', '\\', '/']) {
+            let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
+            self.0.push(Cow::Owned(escaped.replace('/', "\\/")));
+            self.0.push(Cow::Owned(escaped));
+        }
+        self.0.push(value);
+    }
+}
+
+/// The parameters of a credential that are no secret.
+const PUBLIC: &[&str] = &["realm", "uri", "algorithm", "signedheaders", "scope"];
+
+/// Undoes percent-encoding; `None` if there is none, or no text in it.
+fn from_percent(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return None;
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.as_bytes();
+    while let Some((&byte, rest)) = bytes.split_first() {
+        bytes = rest;
+        match (byte, rest) {
+            (b'%', [high, low, rest @ ..]) => match (hex(*high), hex(*low)) {
+                (Some(high), Some(low)) => {
+                    decoded.push(high << 4 | low);
+                    bytes = rest;
+                }
+                _ => decoded.push(byte),
+            },
+            _ => decoded.push(byte),
+        }
+    }
+    String::from_utf8(decoded).ok()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|value| u8::try_from(value).ok())
+}
+
+/// Undoes base64 of either alphabet, padded or not; `None` if it is none, or no text.
+fn from_base64(text: &str) -> Option<String> {
+    let mut decoded = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    let mut bits: u32 = 0;
+    let mut count = 0;
+    for byte in text.trim_end_matches('=').bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits & 0xffff) << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            decoded.push(u8::try_from(bits >> count & 0xff).unwrap_or_default());
+        }
+    }
+    match String::from_utf8(decoded) {
+        Ok(text) => Some(text),
+        Err(error) => Some(error.into_bytes().into_iter().map(char::from).collect()),
+    }
+}
+
+#[cfg(test)]
+#[path = "../tests/unit/needles.rs"]
+mod tests;

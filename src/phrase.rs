@@ -1,0 +1,128 @@
+//! What a single text is: a sentence, a code, a place, or nothing at all.
+
+use std::borrow::Cow;
+
+use http::StatusCode;
+
+use crate::html;
+
+/// Texts that stand for the absence of one.
+const PLACEHOLDERS: &[&str] = &["null", "none", "undefined", "nil", "[object object]"];
+
+/// Returns `text` trimmed, without HTML; `None` if it says nothing beyond `status`.
+pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, str>> {
+    let text = match html::strip(&text) {
+        Some(stripped) => Cow::Owned(stripped),
+        None => text,
+    };
+    let trimmed = trim(&text);
+    if trimmed.is_empty()
+        || adds_nothing(trimmed, status)
+        || PLACEHOLDERS
+            .iter()
+            .any(|nothing| nothing.eq_ignore_ascii_case(trimmed))
+    {
+        return None;
+    }
+    if trimmed.len() == text.len() {
+        return Some(text);
+    }
+    Some(match text {
+        Cow::Borrowed(text) => Cow::Borrowed(trim(text)),
+        Cow::Owned(text) => Cow::Owned(trim(&text).to_owned()),
+    })
+}
+
+fn trim(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}')
+}
+
+/// Returns whether `text` is the status again, in numbers or in words.
+fn adds_nothing(text: &str, status: StatusCode) -> bool {
+    let rest = text.strip_prefix(status.as_str()).unwrap_or(text);
+    let rest = rest.trim_matches([' ', '.', ':', '-', '!']);
+    rest.is_empty()
+        || status
+            .canonical_reason()
+            .is_some_and(|reason| reason.eq_ignore_ascii_case(rest))
+}
+
+/// Returns whether `text` is a name for machines rather than a sentence: `invalid_grant`.
+pub(crate) fn is_code(text: &str) -> bool {
+    text.len() <= 80
+        && text.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.:/#".contains(&byte))
+}
+
+/// Returns whether `text` is a code that cannot be taken for a word: `RESOURCE_EXHAUSTED`.
+pub(crate) fn is_screaming(text: &str) -> bool {
+    let screams = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    text.len() > 2 && is_code(text) && text.bytes().all(screams)
+}
+
+/// Returns whether a number is a code of the server's own and no HTTP status.
+pub(crate) fn is_own_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let status = text.len() == 3 && matches!(text.as_bytes().first(), Some(b'1'..=b'5'));
+    !status
+        && digits.len() <= 20
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && digits.bytes().any(|byte| byte != b'0')
+}
+
+/// Returns a code, of a URI only the name at its end; `None` if it is none or says only "error".
+pub(crate) fn shorten(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
+    let uri = text.contains("://") || text.starts_with("urn:");
+    let text = if uri {
+        let path = text.split(['?', '#']).next().unwrap_or_default();
+        let (_, path) = path.split_once("://").unwrap_or(("", path));
+        let (rest, name) = path.rsplit_once(['/', ':'])?;
+        // The documents that define HTTP name no problem.
+        if rest.contains("rfc") || name.contains("rfc") {
+            return None;
+        }
+        Cow::Owned(name.to_owned())
+    } else {
+        text
+    };
+    let code = text.len() <= 80
+        && !text.is_empty()
+        && !text.eq_ignore_ascii_case("error")
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.:/#".contains(&byte))
+        && !text.starts_with("about:");
+    code.then_some(text)
+}
+
+/// Returns the name in a type of an error of AWS, without its namespace and the URL behind it.
+pub(crate) fn aws_name(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
+    let name = text.rsplit_once('#').map_or(&*text, |(_, name)| name);
+    let name = name.split([':', ',']).next().unwrap_or_default().trim();
+    let good = is_code(name) && !name.contains('/');
+    good.then(|| Cow::Owned(name.to_owned()))
+}
+
+/// Returns a pointer into a document as a path with dots.
+pub(crate) fn dotted(text: Cow<'_, str>) -> Cow<'_, str> {
+    let path = text.trim_start_matches(['#', '$', '/', '.']);
+    if text.starts_with(['#', '/', '$']) {
+        Cow::Owned(path.replace('/', "."))
+    } else {
+        text
+    }
+}
+
+/// Returns `key` behind `path`, with a dot between them.
+pub(crate) fn join(path: &str, key: &str) -> String {
+    let mut joined = String::with_capacity(path.len() + key.len() + 1);
+    joined.push_str(path);
+    if !path.is_empty() && !key.is_empty() {
+        joined.push('.');
+    }
+    // A name longer than this is not one.
+    joined.extend(key.chars().take(64));
+    joined
+}

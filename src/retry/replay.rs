@@ -1,0 +1,233 @@
+//! A request that can be sent once more.
+
+use std::{
+    error::Error,
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http::{Request, request::Parts};
+use http_body::{Body, Frame, SizeHint};
+
+use super::kept::{Kept, Standing, Step, whole};
+use crate::error::BoxError;
+
+/// The body that the retry layer hands to the service below: the caller's own, of which what was read
+/// is remembered, up to the layer's `replay_limit`, so that another attempt can send it again.
+///
+/// It looks like the body it wraps at every point: the same frames, trailers, errors, size hint and end.
+/// The body of a request that is never repeated is passed through and nothing is remembered.
+///
+/// There is one such body for every attempt. As soon as there is one for the next attempt, that one goes
+/// on reading where this one has stopped, and this one fails with a [`Superseded`] if it is still being
+/// sent: what it could not finish must not look like a whole body to the server.
+pub struct ReplayBody<B> {
+    source: Source<B>,
+}
+
+enum Source<B> {
+    /// Nothing more will come.
+    Ended(SizeHint),
+    /// Only this attempt reads the body.
+    Alone(B),
+    /// The attempt with this number reads the body that is kept.
+    Kept { kept: Arc<Kept<B>>, attempt: u32 },
+}
+
+/// What it takes to send a request once more.
+///
+/// It holds everything in one block of memory: the request's head, the body and the first frame that was
+/// read of it. Dropping it ends the remembering; an attempt that is still sending its body goes on.
+pub(crate) struct Replay<B> {
+    kept: Arc<Kept<B>>,
+}
+
+impl<B: Body> ReplayBody<B> {
+    /// Wraps the body of a request that will not be repeated. Costs nothing.
+    pub(crate) fn once(body: B) -> Self {
+        Self {
+            source: Source::Alone(body),
+        }
+    }
+
+    /// Wraps the body of a request that may come to be repeated, and keeps the `head` without its
+    /// extensions and, as they are read, up to `limit` bytes of the body.
+    pub(crate) fn kept(head: &Parts, body: B, limit: usize) -> (Self, Replay<B>) {
+        if body.is_end_stream() {
+            let kept = Kept::new(head, Err(body.size_hint()), limit);
+            return (Self::once(body), Replay { kept });
+        }
+        let kept = Kept::new(head, Ok(body), limit);
+        let source = Source::Kept {
+            kept: Arc::clone(&kept),
+            attempt: 0,
+        };
+        (Self { source }, Replay { kept })
+    }
+}
+
+impl<B> Replay<B> {
+    /// Returns whether the request could be sent once more, were it now.
+    pub(crate) fn can_replay(&self) -> bool {
+        self.kept.state().is_some_and(|state| state.can_replay())
+    }
+
+    /// Returns whether the body failed by itself.
+    pub(crate) fn failed(&self) -> bool {
+        self.kept
+            .state()
+            .is_none_or(|state| state.standing == Standing::Failed)
+    }
+
+    /// Lets the attempt before read no further, so that what can be replayed now still can after a
+    /// wait, and returns whether it can.
+    ///
+    /// An attempt that has sent all of its body does not notice; one that has not fails.
+    pub(crate) fn claim(&self) -> bool {
+        self.supersede().is_some()
+    }
+
+    /// Makes the request for the next attempt, without extensions. From here on its body is the only one
+    /// that is read.
+    ///
+    /// `None` if [`Replay::can_replay`] is false.
+    pub(crate) fn request(&self) -> Option<Request<ReplayBody<B>>> {
+        let head = self.kept.restore_head()?;
+        let source = self.supersede()?;
+        Some(Request::from_parts(head, ReplayBody { source }))
+    }
+
+    fn supersede(&self) -> Option<Source<B>> {
+        let mut state = self.kept.state()?;
+        let (attempt, waker) = match state.standing {
+            Standing::Keeping => state.supersede(),
+            Standing::Empty => return Some(Source::Ended(state.size_hint_at_end())),
+            Standing::Overflowed | Standing::Failed | Standing::Closed => return None,
+        };
+        drop(state);
+        // Whoever waited for the body learns that it will not come.
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        Some(Source::Kept {
+            kept: Arc::clone(&self.kept),
+            attempt,
+        })
+    }
+}
+
+impl<B> Drop for Replay<B> {
+    fn drop(&mut self) {
+        if let Some(mut state) = self.kept.state() {
+            state.close();
+        }
+    }
+}
+
+impl<B> Body for ReplayBody<B>
+where
+    B: Body + Unpin,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        loop {
+            let frame = match &mut self.source {
+                Source::Ended(_) => None,
+                Source::Alone(body) => ready!(Pin::new(body).poll_frame(cx))
+                    .map(|frame| frame.map(whole).map_err(Into::into)),
+                Source::Kept { kept, attempt } => {
+                    let Some(mut state) = kept.state() else {
+                        self.source = Source::Ended(SizeHint::with_exact(0));
+                        return Poll::Ready(Some(Err(Superseded { panicked: true }.into())));
+                    };
+                    let step = ready!(state.poll(*attempt, cx));
+                    drop(state);
+                    match step {
+                        Step::Frame(frame) => Some(Ok(frame)),
+                        Step::End => None,
+                        Step::Failed(error) => Some(Err(error.into())),
+                        Step::Superseded => Some(Err(Superseded { panicked: false }.into())),
+                        Step::Released(frame, rest) => {
+                            self.source = Source::Alone(rest);
+                            match frame {
+                                Some(frame) => Some(Ok(frame)),
+                                None => continue,
+                            }
+                        }
+                    }
+                }
+            };
+            if !matches!(frame, Some(Ok(_))) {
+                self.source = Source::Ended(SizeHint::with_exact(0));
+            }
+            return Poll::Ready(frame);
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.source {
+            Source::Ended(_) => true,
+            Source::Alone(body) => body.is_end_stream(),
+            Source::Kept { kept, attempt } => kept
+                .state()
+                .is_some_and(|state| state.is_end_stream(*attempt)),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            Source::Ended(hint) => hint.clone(),
+            Source::Alone(body) => body.size_hint(),
+            Source::Kept { kept, attempt } => kept
+                .state()
+                .map_or_else(SizeHint::default, |state| state.size_hint(*attempt)),
+        }
+    }
+}
+
+impl<B> fmt::Debug for ReplayBody<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplayBody").finish_non_exhaustive()
+    }
+}
+
+impl<B> fmt::Debug for Replay<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replay").finish_non_exhaustive()
+    }
+}
+
+/// Why the body of an attempt ended before its end, when the caller's own body did not fail.
+#[derive(Debug)]
+pub struct Superseded {
+    panicked: bool,
+}
+
+impl fmt::Display for Superseded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.panicked {
+            "request body panicked when it was read"
+        } else {
+            "request body is being read by a later attempt"
+        })
+    }
+}
+
+impl Error for Superseded {}
+
+#[cfg(test)]
+#[path = "../../tests/unit/replay.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "../../tests/unit/replay_wire.rs"]
+mod wire_tests;

@@ -1,0 +1,54 @@
+//! The data of an event stream that is the body of an error.
+
+use std::borrow::Cow;
+
+/// No more events than this are looked at.
+const EVENTS: usize = 8;
+
+/// Returns the data of the first events, each with its lines joined ([HTML §9.2]).
+///
+/// An event that is cut counts as well: its document says what was complete.
+///
+/// [HTML §9.2]: https://html.spec.whatwg.org/multipage/server-sent-events.html
+pub(crate) fn events(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let mut lines = text.lines();
+    std::iter::from_fn(move || {
+        let mut data: Option<Cow<'_, str>> = None;
+        for line in lines.by_ref() {
+            if let Some(value) = line.strip_prefix("data:") {
+                let value = value.strip_prefix(' ').unwrap_or(value);
+                data = Some(match data {
+                    None => Cow::Borrowed(value),
+                    Some(before) => Cow::Owned(format!("{before}\n{value}")),
+                });
+            }
+            if line.is_empty() && data.is_some() {
+                break;
+            }
+        }
+        data
+    })
+    .filter(|data| !data.trim().is_empty() && data != "[DONE]")
+    .take(EVENTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::events;
+
+    #[test]
+    fn joins_the_lines_of_an_event() {
+        for (text, data) in [
+            ("data: {\"a\":1}\n\n", vec!["{\"a\":1}"]),
+            ("event: error\r\ndata: {\r\ndata: }\r\n\r\n", vec!["{\n}"]),
+            (
+                ": hello\n\ndata:x\n\ndata: z\n\nevent: e\ndata: y",
+                vec!["x", "z", "y"],
+            ),
+            ("data: [DONE]\n\ndata:\n\n", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(events(text).collect::<Vec<_>>(), data, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What one object of an error document says: its texts by rank, its details, its codes.
+
+use std::borrow::Cow;
+
+use crate::{
+    entries::Entries,
+    field::{Rank, Slot},
+    phrase::{is_code, join},
+};
+
+/// What an object says, as far as it has been read.
+#[derive(Default)]
+pub(crate) struct Words<'a> {
+    said: [Option<Cow<'a, str>>; Slot::COUNT],
+    /// What `errors`, `details` and the like say.
+    pub(crate) details: Entries<'a>,
+    /// Whether some of the details came from `errors`, which may speak for themselves.
+    pub(crate) errors: bool,
+    /// Members that are fields of a form, each with its texts.
+    pub(crate) fields: Entries<'a>,
+    /// Whether one of these has a name that can be nothing else.
+    pub(crate) named: bool,
+    /// Whether there is something that is no list of texts.
+    pub(crate) mixed: bool,
+    /// Whether a text was said that can be no field of a form.
+    pub(crate) item: bool,
+    place: Option<(bool, Cow<'a, str>)>,
+    pub(crate) resource: Option<Cow<'a, str>>,
+    code: Option<(Rank, Cow<'a, str>)>,
+    pub(crate) aws_type: Option<Cow<'a, str>>,
+    pub(crate) has_lang: bool,
+    pub(crate) value: Option<Cow<'a, str>>,
+    /// Whether it is an error of GraphQL, whose `path` is a place in the answer.
+    pub(crate) graphql: bool,
+    /// Whether it is one of Google's typed details, whose `reason` is a code.
+    pub(crate) typed: bool,
+}
+
+impl<'a> Words<'a> {
+    pub(crate) fn has(&self, slot: Slot) -> bool {
+        self.said.get(slot as usize).is_some_and(Option::is_some)
+    }
+
+    /// Keeps `text` if it is the first in its place.
+    pub(crate) fn put(&mut self, slot: Slot, text: Option<Cow<'a, str>>) {
+        if let Some(place @ None) = self.said.get_mut(slot as usize) {
+            *place = text;
+        }
+    }
+
+    fn take(&mut self, slot: Slot) -> Option<Cow<'a, str>> {
+        self.said.get_mut(slot as usize).and_then(Option::take)
+    }
+
+    /// Keeps `code` if it is better than what there is.
+    pub(crate) fn put_code(&mut self, rank: Rank, code: Cow<'a, str>) {
+        if self.code.as_ref().is_none_or(|(known, _)| rank < *known) {
+            self.code = Some((rank, code));
+        }
+    }
+
+    /// Takes over the codes of an object inside, which knows better.
+    pub(crate) fn adopt(&mut self, inner: &mut Self) {
+        if let Some(code) = inner.code.take() {
+            self.code = Some(code);
+        }
+        self.aws_type = self.aws_type.take().or(inner.aws_type.take());
+    }
+
+    pub(crate) fn take_code(&mut self) -> Option<Cow<'a, str>> {
+        self.code.take().map(|(_, code)| code)
+    }
+
+    /// Returns a code that may stand in for a text, of no worse rank than `worst`.
+    pub(crate) fn spoken_code(&self, worst: Rank) -> Option<Cow<'a, str>> {
+        let (rank, code) = self.code.as_ref()?;
+        (*rank <= worst && *rank != Rank::Number).then(|| code.clone())
+    }
+
+    /// Returns whether there is a text that can be no field of a form.
+    pub(crate) fn is_item(&self) -> bool {
+        let strong = |slot: Slot| self.has(slot) && !slot.is_weak();
+        self.item || SLOTS.into_iter().any(strong) || self.has_lang && self.value.is_some()
+    }
+
+    /// Keeps which part of the request it was about; a minor place gives way to another.
+    pub(crate) fn put_place(&mut self, minor: bool, place: Cow<'a, str>) {
+        let worse = |(known, _): &(bool, Cow<'_, str>)| *known && !minor;
+        if !place.is_empty() && self.place.as_ref().is_none_or(worse) {
+            self.place = Some((minor, place));
+        }
+    }
+
+    /// Ends an object that is one error of a list, or a map of them, at `path`.
+    pub(crate) fn finish(mut self, path: &str, out: &mut Entries<'a>) {
+        let details = std::mem::take(&mut self.details);
+        if self.named && !self.is_item() {
+            out.append(details);
+            out.append(self.fields);
+            return;
+        }
+        if self.typed {
+            let reason = self.take(Slot::Reason);
+            out.weak = out.weak.take().or(reason);
+        }
+        let text = self.heading(false, false);
+        let place = self.whole_place(path);
+        let is_type = matches!(self.code, Some((Rank::Type, _)));
+        let code = self.code.take().map(|(_, code)| code);
+        match (text, place, &code) {
+            // A text that names the place itself needs no path before it.
+            (Some(text), Some(place), _) if path.is_empty() && text.contains(&*place) => {
+                out.push("", text);
+            }
+            (Some(text), Some(place), _) => out.push(&place, text),
+            (Some(text), None, _) => out.push(path, text),
+            (None, Some(place), Some(code)) if details.is_empty() => {
+                out.push("", Cow::Owned(format!("{place} {code}")));
+            }
+            (None, _, Some(code)) => out.weak = out.weak.take().or(Some(code.clone())),
+            (None, _, None) if details.is_empty() => out.append(self.fields),
+            (None, _, None) => {}
+        }
+        out.append(details);
+        // A mere type tells errors of a list apart, not the answer from others.
+        out.code = out.code.take().or(code.filter(|_| !is_type));
+    }
+
+    /// Returns the place with what it is in before it: `Label.name`.
+    fn whole_place(&mut self, path: &str) -> Option<Cow<'a, str>> {
+        let (minor, place) = self.place.take()?;
+        if minor && self.graphql {
+            return None;
+        }
+        if let Some(resource) = &self.resource {
+            return Some(Cow::Owned(join(resource, &place)));
+        }
+        if path.is_empty() {
+            return Some(place);
+        }
+        Some(Cow::Owned(match path.ends_with(&*place) {
+            true => path.to_owned(),
+            false => join(path, &place),
+        }))
+    }
+
+    /// Returns what the object says, with its details behind it. Codes stay.
+    pub(crate) fn text(&mut self, problem: bool) -> Option<Cow<'a, str>> {
+        let details = std::mem::take(&mut self.details);
+        if problem && self.errors && !details.is_empty() {
+            return details.join();
+        }
+        let before_map = !self.mixed && self.named && !self.is_item() && details.is_empty();
+        if before_map {
+            return std::mem::take(&mut self.fields).join();
+        }
+        match self.heading(problem, self.errors && !details.is_empty()) {
+            Some(heading) => Some(details.follow(heading)),
+            None => details.join(),
+        }
+    }
+
+    /// Returns the first text; `errors` stand before those that come after it.
+    fn heading(&mut self, problem: bool, errors: bool) -> Option<Cow<'a, str>> {
+        if self.has_lang {
+            if let Some(value) = self.value.take() {
+                return Some(value);
+            }
+        }
+        if problem {
+            if let Some(text) = self.take(Slot::Detail).or_else(|| self.take(Slot::Title)) {
+                return Some(text);
+            }
+        }
+        for slot in SLOTS {
+            if errors && slot == Slot::Detail {
+                return None;
+            }
+            let Some(text) = self.take(slot) else {
+                continue;
+            };
+            if slot != Slot::Error || !is_code(&text) {
+                return Some(text);
+            }
+            // A bare code: the text beside it says what it means.
+            let beside = SLOTS
+                .into_iter()
+                .filter(|slot| *slot > Slot::Error)
+                .find_map(|slot| self.take(slot));
+            self.put_code(Rank::Code, text.clone());
+            return Some(match beside {
+                Some(beside) if beside.contains(&*text) => beside,
+                Some(beside) => Cow::Owned(format!("{text}: {beside}")),
+                None => text,
+            });
+        }
+        None
+    }
+}
+
+/// All places for texts, in the order in which they are asked.
+const SLOTS: [Slot; Slot::COUNT] = [
+    Slot::Message,
+    Slot::ErrorObject,
+    Slot::Error,
+    Slot::ErrorDescription,
+    Slot::ErrorMessages,
+    Slot::Detail,
+    Slot::Title,
+    Slot::Reason,
+    Slot::Msg,
+    Slot::UpperMessage,
+    Slot::ErrorMessage,
+    Slot::Description,
+    Slot::Fault,
+    Slot::Other,
+    Slot::Wrapped,
+];

@@ -1,0 +1,157 @@
+//! What a call through the layer allocates.
+//!
+//! Its own binary, since it counts by a global allocator. Counted on this thread only.
+
+use std::{
+    convert::Infallible,
+    future::{Future, Ready, ready},
+    pin::pin,
+    task::{Context, Poll, Waker},
+};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response};
+use http_body_util::Full;
+use tower::{Layer, Service};
+use tower_diagnose::{DiagnoseLayer, ResponseExt};
+
+/// Answers at once and allocates nothing.
+#[derive(Clone)]
+struct Inner {
+    answer: Option<Response<Full<Bytes>>>,
+}
+
+impl Service<Request<()>> for Inner {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<()>) -> Self::Future {
+        ready(Ok(self.answer.take().unwrap_or_default()))
+    }
+}
+
+/// Sends one request and returns how many allocations that took, beside the response.
+fn allocations<L>(
+    layer: &L,
+    request: Request<()>,
+    answer: Response<Full<Bytes>>,
+) -> (
+    u64,
+    Response<tower_diagnose::diagnose::ResponseBody<Full<Bytes>>>,
+)
+where
+    L: Layer<Inner>,
+    L::Service: Service<
+            Request<()>,
+            Response = Response<tower_diagnose::diagnose::ResponseBody<Full<Bytes>>>,
+        >,
+    <L::Service as Service<Request<()>>>::Error: std::fmt::Debug,
+{
+    let mut service = layer.layer(Inner {
+        answer: Some(answer),
+    });
+    let mut response = None;
+    let info = allocation_counter::measure(|| {
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(service.poll_ready(&mut cx).is_ready());
+        let mut future = pin!(service.call(request));
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(result) => response = Some(result.unwrap()),
+            Poll::Pending => panic!("nothing here waits"),
+        }
+    });
+    (info.count_total, response.unwrap())
+}
+
+#[test]
+fn a_good_call_without_credentials_allocates_nothing() {
+    let plain = Request::get("/api/modules").body(()).unwrap();
+    let mut headers = Request::post("http://api.example/api/modules")
+        .body(())
+        .unwrap();
+    for (name, value) in [
+        ("accept", "application/json"),
+        ("x-request-id", "1"),
+        ("user-agent", "me"),
+    ] {
+        headers
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    for request in [plain, headers] {
+        for answer in [Response::default(), Response::new(Full::from("fine"))] {
+            let client = DiagnoseLayer::new();
+            assert_eq!(allocations(&client, request.clone(), answer.clone()).0, 0);
+            let server = DiagnoseLayer::for_server();
+            assert_eq!(allocations(&server, request.clone(), answer).0, 0);
+        }
+    }
+}
+
+#[test]
+fn a_static_uri_with_a_query_allocates_nothing_and_a_fresh_one_only_for_its_first_clone() {
+    let uri = http::Uri::from_static("/api/modules?page=2");
+    let request = Request::get(uri).body(()).unwrap();
+    assert_eq!(
+        allocations(&DiagnoseLayer::new(), request, Response::default()).0,
+        0
+    );
+
+    let fresh = Request::get(String::from("/api/modules?page=3"))
+        .body(())
+        .unwrap();
+    let again = Request::get(fresh.uri().clone()).body(()).unwrap();
+    assert_eq!(
+        allocations(&DiagnoseLayer::new(), again, Response::default()).0,
+        0
+    );
+}
+
+#[test]
+fn credentials_cost_one_block() {
+    let request = Request::get("/api/modules")
+        .header("authorization", "Bearer 0123456789abcdef")
+        .header("cookie", "session=0123456789abcdef")
+        .body(())
+        .unwrap();
+    assert_eq!(
+        allocations(&DiagnoseLayer::new(), request, Response::default()).0,
+        1
+    );
+}
+
+#[test]
+fn a_failing_call_allocates_no_more_than_collecting_it_into_a_value_does() {
+    let body = r#"{"error":"not_found","message":"no module named 'billing' here"}"#;
+    let answer = Response::builder()
+        .status(404)
+        .header("content-type", "application/json")
+        .header("content-length", body.len())
+        .body(Full::from(body))
+        .unwrap();
+    let request = Request::get("/api/modules/billing").body(()).unwrap();
+    let (count, response) = allocations(&DiagnoseLayer::new(), request, answer);
+    assert_eq!(
+        response.diagnosis().unwrap().message(),
+        Some("no module named 'billing' here")
+    );
+    assert!(count <= 9, "{count}");
+    println!("a failing call: {count} allocations");
+}
+
+#[test]
+fn the_sizes_of_what_a_call_carries() {
+    type Future = <tower_diagnose::Diagnose<Inner> as Service<Request<()>>>::Future;
+    let bare = size_of::<<Inner as Service<Request<()>>>::Future>();
+    println!("future: {} over {bare}", size_of::<Future>());
+    assert!(size_of::<Future>() - bare <= 240);
+    assert!(
+        size_of::<tower_diagnose::diagnose::ResponseBody<Full<Bytes>>>()
+            <= size_of::<Full<Bytes>>() + 24
+    );
+}

@@ -1,0 +1,117 @@
+use super::*;
+
+fn of(class: ErrorClass, domain: FaultDomain, status: Option<u16>) -> String {
+    let status = status.map(|status| StatusCode::from_u16(status).unwrap());
+    let outcome = Outcome::new(class, domain, status);
+    hint(outcome, false, None).unwrap().into_owned()
+}
+
+#[test]
+fn an_answer_is_explained_by_its_status() {
+    for (status, part) in [
+        (400, "check the request"),
+        (422, "check the request"),
+        (418, "check the request"),
+        (405, "check the request"),
+        (415, "content type"),
+        (401, "credentials"),
+        (403, "credentials"),
+        (407, "credentials"),
+        (404, "id or path"),
+        (429, "slow down"),
+        (500, "the server failed, see its logs"),
+        (502, "failed, see its logs"),
+        (503, "the server failed"),
+        (529, "the server failed, see its logs"),
+        (302, "login"),
+        (200, "logs"),
+        (999, "logs"),
+    ] {
+        let hint = of(ErrorClass::Http, FaultDomain::Upstream, Some(status));
+        assert!(hint.contains(part), "{status}: {hint}");
+    }
+}
+
+#[test]
+fn the_wait_is_named_where_the_server_named_it() {
+    for (status, wait, expected) in [
+        (429, 30_000, "slow down: wait 30s before the next request"),
+        (
+            503,
+            1_500,
+            "the server failed for now: wait 1.5s, or see its logs",
+        ),
+    ] {
+        let outcome = Outcome::new(
+            ErrorClass::Http,
+            FaultDomain::Upstream,
+            Some(StatusCode::from_u16(status).unwrap()),
+        );
+        let wait = Some(Duration::from_millis(wait));
+        assert_eq!(hint(outcome, false, wait).unwrap(), expected);
+        let endless = hint(outcome, false, Some(Duration::MAX));
+        assert_eq!(endless, hint(outcome, false, None));
+    }
+}
+
+#[test]
+fn a_write_that_may_have_been_applied_comes_first() {
+    let outcome = Outcome::new(ErrorClass::Timeout, FaultDomain::Upstream, None);
+    let hint = hint(outcome, true, None).unwrap();
+    assert!(
+        hint.contains("may have been applied") && hint.contains("check before"),
+        "{hint}"
+    );
+}
+
+#[test]
+fn every_failure_has_one_short_sentence() {
+    for class in ErrorClass::ALL {
+        for domain in FaultDomain::ALL {
+            for status in [None, Some(401), Some(404), Some(429), Some(500), Some(503)] {
+                let hint = of(*class, *domain, status);
+                assert!((10..=100).contains(&hint.len()), "{hint}");
+                assert!(!hint.ends_with('.') && !hint.contains('\n'), "{hint}");
+                assert!(hint.starts_with(char::is_lowercase), "{hint}");
+            }
+        }
+    }
+}
+
+#[test]
+fn other_failures_say_what_can_be_done() {
+    for (class, domain, part) in [
+        (
+            ErrorClass::Timeout,
+            FaultDomain::Upstream,
+            "raise the timeout or check that the server is reachable",
+        ),
+        (
+            ErrorClass::Timeout,
+            FaultDomain::Proxy,
+            "before anything was sent",
+        ),
+        (ErrorClass::Network, FaultDomain::Upstream, "retry once"),
+        (
+            ErrorClass::Network,
+            FaultDomain::Upstream,
+            "unreachable or overloaded",
+        ),
+        (
+            ErrorClass::SessionTerminated,
+            FaultDomain::Upstream,
+            "start a new one",
+        ),
+        (
+            ErrorClass::ProxyPolicy,
+            FaultDomain::Proxy,
+            "nothing was sent",
+        ),
+        (ErrorClass::ProxyPolicy, FaultDomain::Client, "argument"),
+        (ErrorClass::Cancelled, FaultDomain::Client, "caller"),
+        (ErrorClass::Auth, FaultDomain::Upstream, "credentials"),
+    ] {
+        let hint = of(class, domain, None);
+        assert!(hint.contains(part), "{class}: {hint}");
+    }
+}

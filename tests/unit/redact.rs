@@ -1,0 +1,536 @@
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use proptest::prelude::*;
+
+use super::*;
+
+/// A request's headers, by name and value.
+fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+    pairs
+        .iter()
+        .map(|(name, value)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_bytes(value.as_bytes()).unwrap(),
+            )
+        })
+        .collect()
+}
+
+fn with_headers(pairs: &[(&'static str, &str)], text: &str) -> String {
+    let secrets = Secrets::of(&headers(pairs), &[]);
+    scrub(text, &secrets, None).into_owned()
+}
+
+fn with_uri(uri: &str, text: &str) -> String {
+    let uri: Uri = uri.parse().unwrap();
+    scrub(text, &Secrets::default(), Some(&uri)).into_owned()
+}
+
+fn plain(text: &str) -> String {
+    scrub(text, &Secrets::default(), None).into_owned()
+}
+
+#[test]
+fn what_looks_like_a_credential_goes() {
+    for (text, shown) in [
+        (
+            "Incorrect API key provided: sk-test-SENTINEL. Find your key in the console.",
+            "Incorrect API key provided: [redacted]. Find your key in the console.",
+        ),
+        (
+            "Incorrect API key provided: sk-abcde***************wxyz.",
+            "Incorrect API key provided: [redacted].",
+        ),
+        ("key AKIASENTINEL is disabled", "key [redacted] is disabled"),
+        ("ASIAY34FZKBOKMUTVV7A expired", "[redacted] expired"),
+        ("(ghp_16C7e42F292c6912E7710c838347Ae178B4a)", "([redacted])"),
+        ("token xoxb-12-34-AbCdEf: bad", "token [redacted]: bad"),
+        (
+            "jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln expired",
+            "jwt [redacted] expired",
+        ),
+        (
+            "\"eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.\"",
+            "\"[redacted].\"",
+        ),
+        (
+            "Bearer abc123.def is expired",
+            "Bearer [redacted] is expired",
+        ),
+        ("bearer SENTINEL", "bearer [redacted]"),
+        (
+            "Authorization: Bearer  'SENTINEL'",
+            "Authorization: Bearer  '[redacted]'",
+        ),
+        (
+            "Bearer token abc12345 is bad",
+            "Bearer token [redacted] is bad",
+        ),
+        ("got Basic dXNlcjpwYXNz.", "got Basic [redacted]."),
+        ("Bearer%20SENTINEL1", "Bearer%20[redacted]"),
+        ("line\\nsk-test-SENTINEL", "line\\n[redacted]"),
+        (
+            "a\\u0022sk-test-SENTINEL\\u0022",
+            "a\\u0022[redacted]\\u0022",
+        ),
+        (
+            "\u{1b}[31msk-test-SENTINEL\u{1b}[0m",
+            "\u{1b}[31m[redacted]\u{1b}[0m",
+        ),
+        ("密钥无效：sk-test-SENTINEL。", "密钥无效：[redacted]。"),
+    ] {
+        assert_eq!(plain(text), shown, "{text:?}");
+    }
+}
+
+#[test]
+fn ordinary_words_stay() {
+    for text in [
+        "commentId must be a UUID",
+        "Missing Bearer token",
+        "Bearer authentication is required",
+        "Bearer realm=\"api\", error=\"invalid_token\"",
+        "Basic auth or bearer tokens are needed",
+        "Basic subscription limit reached",
+        "the Basic plan allows 3 users",
+        "task-risk-assessment failed",
+        "locale sk-SK is unknown",
+        "eyJack is no user",
+        "page token: expired",
+        "Why? Because a=b",
+        "10% of 20%",
+        "field password must have 12 characters",
+        "\"password\": must have 12 characters",
+        "ratio 3:4, at 10:20",
+        "see https://docs.example/rest/errors#",
+        "already [redacted] here",
+        "",
+    ] {
+        let shown = plain(text);
+        assert_eq!(shown, text.trim_end_matches('#'), "{text:?}");
+    }
+}
+
+#[test]
+fn urls_lose_userinfo_query_and_fragment() {
+    for (text, shown) in [
+        ("see https://h/a/b.", "see https://h/a/b."),
+        (
+            "GET https://u:p@h:1/a?b=c#d failed",
+            "GET https://h:1/a failed",
+        ),
+        ("(https://h/a?sig=x)", "(https://h/a)"),
+        ("<https://u@h?x>,", "<https://h>,"),
+        (
+            "postgres://app:pa/ss#w@db:5432/x down",
+            "postgres://db:5432/x down",
+        ),
+        (
+            "\"https:\\/\\/u:p@h\\/a?b=1\\u0026c=2\"",
+            "\"https:\\/\\/h\\/a\"",
+        ),
+        ("https://h/r?to=https://u:p@i/x", "https://h/r"),
+        ("https://h/http://u:p@i/x end", "https://h/http://i/x end"),
+        ("http://[::1]:80/users/@me", "http://[::1]:80/users/@me"),
+        ("http://h/bot12:abc/getMe", "http://h/bot[redacted]/getMe"),
+        (
+            "http://h/T0aB1cD2eF3gH4iJ5kL6mN7o/x",
+            "http://h/[redacted]/x",
+        ),
+        ("Cannot GET /x?api_key=abc", "Cannot GET /x"),
+        (
+            "Cannot POST /bot12:abc/getMe.",
+            "Cannot POST /bot[redacted]/getMe.",
+        ),
+        ("见 https://h/a?b=c。请", "见 https://h/a。请"),
+        ("Is it? Or /a?b", "Is it? Or /a?b"),
+    ] {
+        assert_eq!(plain(text), shown, "{text:?}");
+    }
+}
+
+#[test]
+fn values_named_as_secrets_go() {
+    for (text, shown) in [
+        (
+            r#"{"password":"hunter2","x":1}"#,
+            r#"{"password":"[redacted]","x":1}"#,
+        ),
+        (
+            r#"{"clientSecret" : "a\"b", "x":"y"}"#,
+            r#"{"clientSecret" : "[redacted]", "x":"y"}"#,
+        ),
+        (r#"{"access_token":null}"#, r#"{"access_token":null}"#),
+        (r#"{"pwd":123456}"#, r#"{"pwd":[redacted]}"#),
+        (
+            r#"{"input":{"a":["}"]},"msg":"m"}"#,
+            r#"{"input":[redacted],"msg":"m"}"#,
+        ),
+        (
+            r#"{"input":"hunter2-SENTINEL"}"#,
+            r#"{"input":"[redacted]"}"#,
+        ),
+        (r#"{"rejectedValue":-5}"#, r#"{"rejectedValue":[redacted]}"#),
+        (r#"{"token":"cut off he"#, r#"{"token":"[redacted]"#),
+        (
+            r#""{\"password\":\"x y\",\"a\":1}""#,
+            r#""{\"password\":\"[redacted]\",\"a\":1}""#,
+        ),
+        (
+            r#"{"loc":["body","password"],"msg":"short"}"#,
+            r#"{"loc":["body","password"],"msg":"short"}"#,
+        ),
+        (
+            "client_secret=abc&grant=x",
+            "client_secret=[redacted]&grant=x",
+        ),
+        ("password='abc def'", "password='[redacted] def'"),
+        ("token=Bearer SENTINEL", "token=Bearer [redacted]"),
+        ("PHPSESSID=abc; path=/", "PHPSESSID=[redacted]; path=/"),
+    ] {
+        assert_eq!(plain(text), shown, "{text:?}");
+    }
+}
+
+#[test]
+fn what_the_request_sent_goes_as_whole_tokens() {
+    for (name, value, text, shown) in [
+        (
+            "authorization",
+            "Bearer opaque-token-1",
+            "bad opaque-token-1!",
+            "bad [redacted]!",
+        ),
+        (
+            "authorization",
+            "Basic dXNlcm5hbWU6aHVudGVyMjI=",
+            "no user username",
+            "no user [redacted]",
+        ),
+        (
+            "authorization",
+            "Basic dXNlcm5hbWU6aHVudGVyMjI=",
+            "'hunter22' is wrong",
+            "'[redacted]' is wrong",
+        ),
+        (
+            "authorization",
+            "Digest username=\"somebody\", realm=\"the realm\"",
+            "somebody in the realm",
+            "[redacted] in the realm",
+        ),
+        (
+            "proxy-authorization",
+            "Bearer opaque-token-1",
+            "opaque-token-1",
+            "[redacted]",
+        ),
+        (
+            "cookie",
+            "theme=dark; sid=electron",
+            "electron, dark, electronics",
+            "[redacted], dark, electronics",
+        ),
+        (
+            "cookie",
+            "sid=\"elec%20tron\"",
+            "elec tron and elec%20tron",
+            "[redacted] and [redacted]",
+        ),
+        (
+            "x-api-key",
+            "key/with+slash",
+            "raw key\\/with+slash or key/with+slash",
+            "raw [redacted] or [redacted]",
+        ),
+        (
+            "x-amz-security-token",
+            "session-token-x",
+            "session-token-x",
+            "[redacted]",
+        ),
+        (
+            "x-api-key",
+            "password",
+            "password_reset for passwordless",
+            "password_reset for passwordless",
+        ),
+        ("x-api-key", "short", "short", "short"),
+        ("x-api-key", "$dollar$$", "a$dollar$$ b", "a[redacted] b"),
+        (
+            "x-api-key",
+            "schlüssel",
+            "der schlüssel, die schlüsselung",
+            "der [redacted], die schlüsselung",
+        ),
+        (
+            "x-request-id",
+            "some-request-id",
+            "some-request-id",
+            "some-request-id",
+        ),
+        ("x-api-key", "[redacted]x", "[redacted]x", "[redacted]x"),
+    ] {
+        assert_eq!(
+            with_headers(&[(name, value)], text),
+            shown,
+            "{name}: {value}"
+        );
+    }
+}
+
+#[test]
+fn a_long_secret_goes_even_if_only_its_beginning_is_shown() {
+    let secret = "correct horse battery staple ".repeat(4);
+    let text = format!("denied: {}... (cut)", &secret[..70]);
+    assert_eq!(
+        with_headers(&[("x-api-key", &secret)], &text),
+        "denied: [redacted]... (cut)"
+    );
+    let text = format!("denied: {}", &secret[..20]);
+    assert_eq!(
+        with_headers(&[("x-api-key", &secret)], &text),
+        "denied: [redacted]"
+    );
+}
+
+#[test]
+fn what_the_uri_sent_goes() {
+    for (uri, text, shown) in [
+        (
+            "/x?key=sentinel1&page=2",
+            "sentinel1 on page 2",
+            "[redacted] on page 2",
+        ),
+        (
+            "/x?q=a%20sentinel%2F1",
+            "got 'a sentinel/1' (a%20sentinel%2F1)",
+            "got '[redacted]' ([redacted])",
+        ),
+        ("/x?q=two+sentinels", "two sentinels", "[redacted]"),
+        ("/x?sentinel1", "sentinel1", "[redacted]"),
+        (
+            "http://somebody:p%40ssword@h/",
+            "somebody p@ssword p%40ssword",
+            "[redacted] [redacted] [redacted]",
+        ),
+        (
+            "/bot123:sentinel/x",
+            "bot123:sentinel, 123:sentinel, sentinel",
+            "[redacted], [redacted], [redacted]",
+        ),
+        (
+            "/h/T0aB1cD2eF3gH4iJ5kL6mN7o",
+            "hook T0aB1cD2eF3gH4iJ5kL6mN7o is off",
+            "hook [redacted] is off",
+        ),
+    ] {
+        assert_eq!(with_uri(uri, text), shown, "{uri}");
+    }
+}
+
+#[test]
+fn of_too_many_credentials_to_remember_none_is_shown() {
+    let flood = "k=sentinel; ".repeat(4_000);
+    let shown = with_headers(
+        &[("cookie", &flood), ("x-api-key", "sentinel")],
+        "no such sentinel",
+    );
+    assert_eq!(shown, "[redacted]");
+    assert_eq!(with_headers(&[("cookie", &flood)], ""), "");
+}
+
+#[test]
+fn nothing_found_is_nothing_allocated() {
+    let secrets = Secrets::of(&headers(&[("authorization", "Bearer opaque-token-1")]), &[]);
+    let text = "commentId must be a UUID, see https://docs.example/errors";
+    assert!(matches!(scrub(text, &secrets, None), Cow::Borrowed(_)));
+}
+
+/// What stands around a secret in a server's words.
+fn around() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        "[ -~]{0,12}",
+        any::<String>(),
+        Just("https://host/path/".to_owned()),
+        Just("\"message\":\"".to_owned()),
+        Just("Bearer ".to_owned()),
+        Just("token=".to_owned()),
+        Just("?a=b&c=".to_owned()),
+        Just("sk-abcdefgh ".to_owned()),
+        Just("\"input\":{\"a\":".to_owned()),
+    ]
+}
+
+/// What ends a word, raw, in JSON, in a URL and on a terminal.
+fn edge() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(vec![
+        " ",
+        "\n",
+        "\"",
+        "'",
+        ":",
+        "/",
+        "(",
+        ")",
+        ",",
+        ".",
+        "=",
+        "@",
+        "\\n",
+        "\\\"",
+        "\\u0022",
+        "%20",
+        "\u{1b}[0m",
+        "…",
+        "：",
+        "\u{2028}",
+    ])
+}
+
+/// How a secret is sent: headers and URI for it.
+fn sent(kind: usize, secret: &str) -> Option<(HeaderMap, Uri)> {
+    const KINDS: &[(&str, &str)] = &[
+        ("authorization", "Bearer "),
+        ("authorization", ""),
+        ("proxy-authorization", "Token "),
+        ("cookie", "a=b; sid="),
+        ("x-api-key", ""),
+        ("api-key", ""),
+        ("x-auth-token", ""),
+        ("x-amz-security-token", ""),
+        ("x-marked", ""),
+    ];
+    let mut map = HeaderMap::new();
+    let mut uri = "http://host/path".to_owned();
+    match KINDS.get(kind) {
+        Some((name, prefix)) => {
+            let mut value = HeaderValue::from_str(&format!("{prefix}{secret}")).ok()?;
+            value.set_sensitive(*name == "x-marked");
+            map.insert(*name, value);
+        }
+        None if kind == KINDS.len() => uri = format!("http://user:{secret}@host/path"),
+        None => uri = format!("/path?a=b&key={secret}"),
+    }
+    Some((map, uri.parse().ok()?))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn no_planted_secret_survives(
+        kind in 0_usize..11,
+        secret in "[A-Za-z0-9][A-Za-z0-9._~+*$!-]{6,40}[A-Za-z0-9]",
+        before in around(), left in edge(), right in edge(), behind in around(),
+    ) {
+        let Some((map, uri)) = sent(kind, &secret) else {
+            return Ok(());
+        };
+        let secrets = Secrets::of(&map, &[]);
+        let debug = format!("{secrets:?}");
+        prop_assert!(!debug.contains(&secret));
+        let text = format!("{before}{left}{secret}{right}{behind}");
+        let shown = scrub(&text, &secrets, Some(&uri));
+        prop_assert!(!shown.contains(&secret), "{text:?} -> {shown:?}");
+        prop_assert_eq!(&scrub(&shown, &secrets, Some(&uri)), &shown, "from {:?}", text);
+        let alone = scrub(&secret, &secrets, Some(&uri));
+        prop_assert_eq!(alone, REDACTED);
+    }
+
+    #[test]
+    fn scrubbing_twice_is_scrubbing_once(pieces in proptest::collection::vec(around(), 0..8), cookie in "[a-c =;]{0,60}") {
+        let secrets = Secrets::of(&headers(&[("cookie", &cookie)]), &[]);
+        let text = pieces.concat();
+        let shown = scrub(&text, &secrets, None);
+        prop_assert_eq!(&scrub(&shown, &secrets, None), &shown, "from {:?}", text);
+    }
+}
+
+/// Returns the least time of three that `work` takes.
+fn time(mut work: impl FnMut()) -> f64 {
+    (0..3)
+        .map(|_| {
+            let start = tokio::time::Instant::now();
+            work();
+            start.elapsed().as_secs_f64()
+        })
+        .fold(f64::MAX, f64::min)
+}
+
+#[test]
+fn the_work_grows_with_the_text_and_not_with_its_square() {
+    let words = "a ".repeat(4_000);
+    let nested: String = (8..60)
+        .map(|len| format!("k={}; ", "a".repeat(len)))
+        .collect();
+    let map = headers(&[
+        ("x-api-key", &words),
+        ("cookie", &nested),
+        ("x-token", "://a?a=/"),
+    ]);
+    let secrets = Secrets::of(&map, &[]);
+    let scrubber = Scrubber::new(&secrets, None, "");
+    for unit in [
+        "a",
+        "a ",
+        "aaaaaaaaa ",
+        "a b ",
+        "://",
+        "a://",
+        "a://a:",
+        "https://h/",
+        "https://u:p@h/a?b=c ",
+        "@",
+        "?a",
+        "/?a=",
+        "/",
+        ":\\/\\/",
+        "Bearer ",
+        "bearer:realm=",
+        "bearer token ",
+        "Bearer=",
+        "basic:",
+        "bearer-",
+        "sk-",
+        "sk-a.",
+        "eyJ",
+        "eyJa.",
+        "AKIA",
+        "\"",
+        "\\\"",
+        "\"token\":\"",
+        "\"token\":\\\"",
+        "\"input\":{",
+        "\"input\":[\"",
+        "\\\"input\\\":{",
+        "\"pwd\":1",
+        "\"a\"   :",
+        "\\",
+        "\\u00",
+        "%2",
+        "\u{1b}[",
+        "\u{1b}]",
+        "\u{9d}",
+        "\u{301}",
+        "é",
+        "[redacted]",
+        "[",
+        "password=",
+        "password=bearer=",
+        "=",
+    ] {
+        let small = unit.repeat(32 * 1024 / unit.len());
+        let large = unit.repeat(256 * 1024 / unit.len());
+        let work = |text: &str| {
+            std::hint::black_box(crate::text::one_line(&scrubber.scrub(text)).len());
+        };
+        let (once, eightfold) = (time(|| work(&small)), time(|| work(&large)));
+        // 8 times the text: 8 times the work, or 64 times if it grew with the square.
+        assert!(
+            eightfold < once * 28.0 + 0.01,
+            "{unit:?}: {once} s, then {eightfold} s"
+        );
+    }
+}

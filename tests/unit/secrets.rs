@@ -1,0 +1,112 @@
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use super::*;
+
+fn values(secrets: &Secrets) -> Vec<(bool, String)> {
+    secrets
+        .values()
+        .map(|sent| match sent {
+            Sent::Cookie(bytes) => (true, String::from_utf8_lossy(bytes).into_owned()),
+            Sent::Value(bytes) => (false, String::from_utf8_lossy(bytes).into_owned()),
+        })
+        .collect()
+}
+
+#[test]
+fn credentials_are_told_by_the_name_of_their_header() {
+    for name in [
+        "authorization",
+        "proxy-authorization",
+        "cookie",
+        "set-cookie",
+        "x-api-key",
+        "api-key",
+        "apikey",
+        "x-auth-token",
+        "x-access-token",
+        "x-csrf-token",
+        "private-token",
+        "x-amz-security-token",
+        "x-goog-api-key",
+        "x-functions-key",
+        "ocp-apim-subscription-key",
+        "dd-application-key",
+        "client-secret",
+        "x-password",
+        "x-hub-signature",
+        "x-registry-auth",
+        "x-jwt",
+    ] {
+        assert!(is_credential(&HeaderName::from_static(name)), "{name}");
+    }
+    for name in [
+        "accept",
+        "accept-language",
+        "age",
+        "cache-control",
+        "connection",
+        "content-length",
+        "content-type",
+        "date",
+        "host",
+        "idempotency-key",
+        "sec-websocket-key",
+        "te",
+        "traceparent",
+        "user-agent",
+        "x-amz-meta-description",
+        "x-request-id",
+    ] {
+        assert!(!is_credential(&HeaderName::from_static(name)), "{name}");
+    }
+}
+
+#[test]
+fn nothing_to_remember_takes_no_block() {
+    let mut headers = HeaderMap::new();
+    assert!(Secrets::of(&headers, &[]).block.is_none());
+    headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(header::AUTHORIZATION, HeaderValue::from_static("short"));
+    assert!(Secrets::of(&headers, &[]).block.is_none());
+    assert!(size_of::<Secrets>() <= 16);
+}
+
+#[test]
+fn every_value_of_a_credential_is_remembered_once_in_one_block() {
+    let mut headers = HeaderMap::new();
+    headers.append(header::COOKIE, HeaderValue::from_static("a=12345678"));
+    headers.append(header::COOKIE, HeaderValue::from_static("b=87654321"));
+    headers.insert("x-mine", HeaderValue::from_static("named by the user"));
+    headers.insert("x-other", HeaderValue::from_static("ordinary value"));
+    let mut marked = HeaderValue::from_static("marked sensitive");
+    marked.set_sensitive(true);
+    headers.insert("x-marked", marked);
+    let secrets = Secrets::of(&headers, &[HeaderName::from_static("x-mine")]);
+    let mut found = values(&secrets);
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            (false, "marked sensitive".to_owned()),
+            (false, "named by the user".to_owned()),
+            (true, "a=12345678".to_owned()),
+            (true, "b=87654321".to_owned()),
+        ]
+    );
+    assert!(!secrets.is_over_cap());
+    assert_eq!(format!("{secrets:?}"), "Secrets([redacted])");
+}
+
+#[test]
+fn more_than_the_cap_is_remembered_as_such() {
+    let mut headers = HeaderMap::new();
+    let value = HeaderValue::from_str(&"x".repeat(CAP - 2)).unwrap();
+    headers.insert(header::AUTHORIZATION, value);
+    let secrets = Secrets::of(&headers, &[]);
+    assert!(!secrets.is_over_cap());
+    assert_eq!(values(&secrets).len(), 1);
+    headers.insert("x-api-key", HeaderValue::from_static("one more"));
+    let secrets = Secrets::of(&headers, &[]);
+    assert!(secrets.is_over_cap());
+    assert!(values(&secrets).is_empty());
+}
