@@ -43,8 +43,10 @@ struct Verdict {
 
 impl Verdict {
     fn of(error: &(dyn Error + 'static)) -> Self {
-        let mut facts = Facts::default();
-        facts.dispatched = true;
+        let facts = Facts {
+            dispatched: true,
+            ..Facts::default()
+        };
         let outcome = classify(Some(error), &facts).unwrap();
         Self {
             class: outcome.class(),

@@ -299,8 +299,7 @@ proptest! {
         dispatched in any::<bool>(),
     ) {
         let error = wrappings.iter().fold(innermost(inner), |error, how| wrap(error, *how));
-        let mut facts = Facts::default();
-        facts.dispatched = dispatched;
+        let facts = Facts { dispatched, ..Facts::default() };
         let outcome = classify(Some(&*error), &facts);
         prop_assert!(outcome.is_some());
         let cause = cause(&*error);
