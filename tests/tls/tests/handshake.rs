@@ -88,8 +88,7 @@ async fn verdict(address: SocketAddr, roots: RootCertStore) -> Verdict {
     let error = tokio::time::timeout(Duration::from_secs(10), call)
         .await
         .expect("no test here waits")
-        .err()
-        .expect("no test here succeeds");
+        .expect_err("no test here succeeds");
     let diagnosis = error.diagnosis();
     Verdict {
         class: diagnosis.class(),
