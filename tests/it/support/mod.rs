@@ -6,9 +6,6 @@
     reason = "shared by test targets that each use a part of it"
 )]
 
-pub mod scripted;
-pub mod wire;
-
 pub mod body;
 pub mod client;
 pub mod h1;
