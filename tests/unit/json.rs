@@ -244,6 +244,44 @@ fn a_heading_is_followed_by_the_details_that_it_does_not_hold() {
 }
 
 #[test]
+fn details_by_name_are_texts_if_they_are_sentences_and_nothing_else() {
+    check(&[
+        (
+            r#"{"message":"Failed","details":{"mail":"is not valid","age":"is too low"}}"#,
+            Some("Failed: mail: is not valid; age: is too low"),
+        ),
+        (
+            r#"{"message":"Failed","details":{"name":"is not valid"}}"#,
+            Some("Failed: name: is not valid"),
+        ),
+        (
+            r#"{"message":"Failed","details":{"mail":["is not valid","is odd"]}}"#,
+            Some("Failed: mail: is not valid, is odd"),
+        ),
+        (
+            r#"{"message":"Failed","details":{"mail":"is not valid","count":2}}"#,
+            Some("Failed"),
+        ),
+        (
+            r#"{"message":"Failed","details":{"mail":"is not valid","id":"web-1x9"}}"#,
+            Some("Failed: mail: is not valid"),
+        ),
+        (
+            r#"{"message":"Failed","details":{"host":"web-1","note":"was sent so"}}"#,
+            Some("Failed"),
+        ),
+        (
+            r#"{"message":"Failed","details":{"reason":"disk is full"}}"#,
+            Some("Failed: disk is full"),
+        ),
+        (
+            r#"{"message":"Failed","fields":{"mail":"what was sent"}}"#,
+            Some("Failed"),
+        ),
+    ]);
+}
+
+#[test]
 fn a_problem_asks_errors_then_detail_then_title() {
     for (text, wanted) in [
         (
@@ -314,6 +352,11 @@ fn other_documents() {
         (r#"[{"message":"a"},{"message":"b"}]"#, Some("a")),
         (r#"[{},{"message":"b"}]"#, Some("b")),
         (r#"[[{"message":"too deep"}]]"#, None),
+        (
+            r#"[{"loc":["body","a"],"msg":"is bad","type":"t"}]"#,
+            Some("body.a: is bad"),
+        ),
+        (r#"[{"errorCode":"GONE"}]"#, Some("GONE")),
         (
             r#"{"name":["is blank"],"non_field_errors":["odd"]}"#,
             Some("name: is blank; non_field_errors: odd"),
