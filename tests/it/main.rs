@@ -1,3 +1,5 @@
 //! One binary: the crate as its users see it.
 
+mod floors;
+mod source;
 mod support;
