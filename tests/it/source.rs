@@ -8,9 +8,7 @@ use std::{
 
 /// Returns the code of a file: without comments, the insides of literals, and the tests at its end.
 pub(crate) fn code_of(text: &str) -> String {
-    let tests = ["#[cfg(test)]\nmod ", "#[cfg(test)]\n#[path"];
-    let end = tests.iter().filter_map(|tests| text.find(tests)).min();
-    let text = &text[..end.unwrap_or(text.len())];
+    let text = &without_tests(text);
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -29,6 +27,20 @@ pub(crate) fn code_of(text: &str) -> String {
         rest = &rest[len..];
     }
     code
+}
+
+/// Cuts the module of tests out, whether it stands in the file or beside it.
+fn without_tests(text: &str) -> String {
+    let starts = ["#[cfg(test)]\nmod ", "#[cfg(test)]\n#[path"];
+    let Some(start) = starts.iter().filter_map(|start| text.find(start)).min() else {
+        return text.to_owned();
+    };
+    let (before, tests) = text.split_at(start);
+    let end = ["\nmod tests;", "\n}"]
+        .iter()
+        .filter_map(|end| Some(tests.find(end)? + end.len()))
+        .min();
+    [before, &tests[end.unwrap_or(tests.len())..]].concat()
 }
 
 fn string_len(text: &str) -> usize {
