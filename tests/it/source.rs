@@ -8,9 +8,9 @@ use std::{
 
 /// Returns the code of a file: without comments, the insides of literals, and the tests at its end.
 pub(crate) fn code_of(text: &str) -> String {
-    let text = &without_tests(text);
+    let text = without_tests(text);
     let mut code = String::with_capacity(text.len());
-    let mut rest = text;
+    let mut rest = text.as_str();
     while let Some(c) = rest.chars().next() {
         let len = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
