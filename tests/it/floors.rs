@@ -103,9 +103,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cause", "tower"),
     ("transport", "tokio"),
     ("transport", "tower"),
-    ("call", "tokio"),
     ("record", "tokio"),
+    ("attempts", "tokio"),
     ("budget", "tokio"),
+    ("call", "tokio"),
 ];
 
 /// The longest that a file may be, in lines.

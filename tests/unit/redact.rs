@@ -60,6 +60,8 @@ fn what_looks_like_a_credential_goes() {
             "Bearer [redacted] is expired",
         ),
         ("bearer SENTINEL", "bearer [redacted]"),
+        ("Bearer secret", "Bearer [redacted]"),
+        ("Bearer tok123", "Bearer [redacted]"),
         (
             "Authorization: Bearer  'SENTINEL'",
             "Authorization: Bearer  '[redacted]'",
@@ -90,6 +92,10 @@ fn ordinary_words_stay() {
     for text in [
         "commentId must be a UUID",
         "Missing Bearer token",
+        "BEARER TOKEN REQUIRED",
+        "Basic HTTP authentication is off",
+        "a Bearer JWT or OAuth2 is needed",
+        "Bearer token-based access only",
         "Bearer authentication is required",
         "Bearer realm=\"api\", error=\"invalid_token\"",
         "Basic auth or bearer tokens are needed",

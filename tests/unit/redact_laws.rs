@@ -46,6 +46,53 @@ fn edge() -> impl Strategy<Value = &'static str> {
     ])
 }
 
+fn percent(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+fn base64(text: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let encode = |chunk: &[u8]| -> String {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let digit = |at: u32| char::from(DIGITS[(bits >> (18 - 6 * at) & 63) as usize]);
+        (0..4)
+            .map(|at| {
+                if at as usize > chunk.len() {
+                    '='
+                } else {
+                    digit(at)
+                }
+            })
+            .collect()
+    };
+    text.as_bytes().chunks(3).map(encode).collect()
+}
+
+/// How a secret of any characters is sent: headers and URI for it.
+fn sent_encoded(kind: usize, secret: &str) -> Option<(HeaderMap, Uri)> {
+    let mut map = HeaderMap::new();
+    let mut uri = "/".to_owned();
+    let encoded = percent(secret);
+    match kind {
+        0 => uri = format!("/path?key={encoded}"),
+        1 => uri = format!("http://user:{encoded}@host/"),
+        2 => uri = format!("http://{encoded}@host/"),
+        3 => {
+            let value = format!("Basic {}", base64(&format!("user:{secret}")));
+            map.insert("authorization", value.parse().ok()?);
+        }
+        4 => {
+            map.insert("cookie", format!("sid={encoded}").parse().ok()?);
+        }
+        _ => {
+            let value = HeaderValue::from_bytes(secret.as_bytes()).ok()?;
+            map.insert("x-api-key", value);
+        }
+    }
+    Some((map, uri.parse().ok()?))
+}
+
 /// How a secret is sent: headers and URI for it.
 fn sent(kind: usize, secret: &str) -> Option<(HeaderMap, Uri)> {
     const KINDS: &[(&str, &str)] = &[
@@ -97,23 +144,32 @@ proptest! {
     }
 
     #[test]
+    fn no_secret_of_any_characters_survives_in_any_encoding(
+        kind in 0_usize..6,
+        secret in "[a-zA-Z0-9äß€😀][ !-~äß€😀]{6,40}[a-zA-Z0-9äß€😀]",
+        left in edge(), right in edge(), behind in around(),
+    ) {
+        let Some((map, uri)) = sent_encoded(kind, &secret) else {
+            return Ok(());
+        };
+        let secrets = Secrets::of(&map, &[]);
+        let json = serde_json::to_string(&secret).unwrap();
+        let json = &json[1..json.len() - 1];
+        for echoed in [secret.as_str(), json, &json.replace('/', "\\/")] {
+            let text = format!("{left}{echoed}{right}{behind}");
+            let shown = scrub(&text, &secrets, Some(&uri));
+            prop_assert!(!shown.contains(echoed), "{text:?} -> {shown:?}");
+            prop_assert_eq!(&scrub(&shown, &secrets, Some(&uri)), &shown, "from {:?}", text);
+        }
+    }
+
+    #[test]
     fn scrubbing_twice_is_scrubbing_once(pieces in proptest::collection::vec(around(), 0..8), cookie in "[a-c =;]{0,60}") {
         let secrets = Secrets::of(&headers(&[("cookie", &cookie)]), &[]);
         let text = pieces.concat();
         let shown = scrub(&text, &secrets, None);
         prop_assert_eq!(&scrub(&shown, &secrets, None), &shown, "from {:?}", text);
     }
-}
-
-/// Returns the least time of three that `work` takes.
-fn time(mut work: impl FnMut()) -> f64 {
-    (0..3)
-        .map(|_| {
-            let start = tokio::time::Instant::now();
-            work();
-            start.elapsed().as_secs_f64()
-        })
-        .fold(f64::MAX, f64::min)
 }
 
 #[test]
@@ -178,19 +234,22 @@ fn the_work_grows_with_the_text_and_not_with_its_square() {
         "password=bearer=",
         "=",
     ] {
-        let work = |len: usize| {
+        let time = |len: usize| {
             let text = unit.repeat(len / unit.len());
-            time(|| {
-                std::hint::black_box(crate::text::one_line(&scrubber.scrub(&text)).len());
-            })
+            let start = tokio::time::Instant::now();
+            std::hint::black_box(crate::text::one_line(&scrubber.scrub(&text)).len());
+            start.elapsed().as_secs_f64()
         };
-        // 8 times the text: 8 times the work, or 64 times if it grew with the square.
         for len in [4 * 1024, 32 * 1024] {
-            let (once, eightfold) = (work(len), work(8 * len));
-            assert!(
-                eightfold < once * 28.0 + 0.01,
-                "{unit:?}: {once} s, then {eightfold} s"
-            );
+            // 8 times the text: 8 times the work, or 64 times if it grew with the square. Others may
+            // use the machine meanwhile, so the least of several times counts.
+            let (mut once, mut eightfold) = (f64::MAX, f64::MAX);
+            let is_linear = (0..20).any(|_| {
+                once = once.min(time(len));
+                eightfold = eightfold.min(time(8 * len));
+                eightfold < once * 24.0
+            });
+            assert!(is_linear, "{unit:?}: {once} s, then {eightfold} s");
         }
     }
 }
