@@ -10,6 +10,8 @@ mod diagnose_secrets;
 mod diagnose_server;
 mod diagnose_sockets;
 mod record;
+mod floors;
+mod source;
 mod support;
 
 mod respond;
