@@ -112,6 +112,7 @@ impl Server {
     }
 
     async fn serve(self, mut socket: TcpStream) -> std::io::Result<()> {
+        socket.set_nodelay(true)?;
         let mut buffer = Vec::new();
         while let Some(request) = read_request(&mut socket, &mut buffer).await? {
             let index = {
@@ -327,7 +328,7 @@ where
 {
     Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
-        .build_http()
+        .build(connector())
 }
 
 /// hyper-util's client over HTTP/2.
@@ -338,5 +339,11 @@ where
 {
     Client::builder(TokioExecutor::new())
         .http2_only(true)
-        .build_http()
+        .build(connector())
+}
+
+fn connector() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    connector
 }
