@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::{Request, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 
-use super::kept::{Kept, Standing, Step, whole};
+use super::kept::{Kept, Standing, Step, same, whole};
 use crate::{endpoint::Endpoint, error::BoxError};
 
 /// The body that the retry layer hands to the service below: the caller's own, of which what was read
@@ -30,7 +30,7 @@ pub struct ReplayBody<B> {
 
 enum Source<B> {
     /// Nothing more will come.
-    Ended,
+    Ended(SizeHint),
     /// Only this attempt reads the body.
     Alone(B),
     /// The attempt with this number reads the body that is kept.
@@ -57,10 +57,10 @@ impl<B: Body> ReplayBody<B> {
     /// extensions and, as they are read, up to `limit` bytes of the body.
     pub(crate) fn kept(head: &Parts, body: B, limit: usize) -> (Self, Replay<B>) {
         if body.is_end_stream() {
-            let kept = Kept::new(head, None, limit);
+            let kept = Kept::new(head, Err(body.size_hint()), limit);
             return (Self::once(body), Replay { kept });
         }
-        let kept = Kept::new(head, Some(body), limit);
+        let kept = Kept::new(head, Ok(body), limit);
         let source = Source::Kept {
             kept: Arc::clone(&kept),
             attempt: 0,
@@ -99,35 +99,30 @@ impl<B> Replay<B> {
     /// Makes the request for the next attempt, without extensions. From here on its body is the only one
     /// that is read.
     ///
-    /// `None` if [`Replay::can_replay`] is false.
+    /// `None` if [`Replay::can_replay`] is false. Best made when the service is ready for it: until it is
+    /// made, or [`Replay::claim`] is called, the attempt before may still read past the limit.
     pub(crate) fn request(&self) -> Option<Request<ReplayBody<B>>> {
         let head = self.kept.restore_head()?;
-        let source = match self.supersede()? {
-            Some(attempt) => Source::Kept {
-                kept: Arc::clone(&self.kept),
-                attempt,
-            },
-            None => Source::Ended,
-        };
+        let source = self.supersede()?;
         Some(Request::from_parts(head, ReplayBody { source }))
     }
 
-    /// Returns the number of the attempt that may read now; nothing in it if there is nothing to read.
-    fn supersede(&self) -> Option<Option<u32>> {
+    fn supersede(&self) -> Option<Source<B>> {
         let mut state = self.kept.state()?;
-        if !state.can_replay() {
-            return None;
-        }
-        if state.standing == Standing::Empty {
-            return Some(None);
-        }
-        let (attempt, waker) = state.supersede();
+        let (attempt, waker) = match state.standing {
+            Standing::Keeping => state.supersede(),
+            Standing::Empty => return Some(Source::Ended(state.size_hint_at_end())),
+            Standing::Overflowed | Standing::Failed | Standing::Closed => return None,
+        };
         drop(state);
         // Whoever waited for the body learns that it will not come.
         if let Some(waker) = waker {
             waker.wake();
         }
-        Some(Some(attempt))
+        Some(Source::Kept {
+            kept: Arc::clone(&self.kept),
+            attempt,
+        })
     }
 }
 
@@ -153,12 +148,12 @@ where
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         loop {
             let frame = match &mut self.source {
-                Source::Ended => None,
+                Source::Ended(_) => None,
                 Source::Alone(body) => ready!(Pin::new(body).poll_frame(cx))
                     .map(|frame| frame.map(whole).map_err(Into::into)),
                 Source::Kept { kept, attempt } => {
                     let Some(mut state) = kept.state() else {
-                        self.source = Source::Ended;
+                        self.source = Source::Ended(SizeHint::with_exact(0));
                         return Poll::Ready(Some(Err(Superseded { panicked: true }.into())));
                     };
                     let step = ready!(state.poll(*attempt, cx));
@@ -179,7 +174,7 @@ where
                 }
             };
             if !matches!(frame, Some(Ok(_))) {
-                self.source = Source::Ended;
+                self.source = Source::Ended(SizeHint::with_exact(0));
             }
             return Poll::Ready(frame);
         }
@@ -187,7 +182,7 @@ where
 
     fn is_end_stream(&self) -> bool {
         match &self.source {
-            Source::Ended => true,
+            Source::Ended(_) => true,
             Source::Alone(body) => body.is_end_stream(),
             Source::Kept { kept, attempt } => kept
                 .state()
@@ -197,7 +192,7 @@ where
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
-            Source::Ended => SizeHint::with_exact(0),
+            Source::Ended(hint) => same(hint),
             Source::Alone(body) => body.size_hint(),
             Source::Kept { kept, attempt } => kept
                 .state()
@@ -227,9 +222,9 @@ pub struct Superseded {
 impl fmt::Display for Superseded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.panicked {
-            "request body panicked in an earlier poll"
+            "request body panicked when it was read"
         } else {
-            "request body is now read by a later attempt"
+            "request body is being read by a later attempt"
         })
     }
 }
@@ -239,3 +234,7 @@ impl Error for Superseded {}
 #[cfg(test)]
 #[path = "../../tests/unit/replay.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "../../tests/unit/replay_wire.rs"]
+mod wire_tests;
