@@ -3,7 +3,7 @@
 use std::{
     pin::Pin,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use hyper_util::{
     client::legacy::Client,
     rt::{TokioExecutor, TokioIo},
 };
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, time::Instant};
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn, timeout::TimeoutLayer};
 use tower_diagnose::{
     Backoff, BoxError, Delivery, Idempotency, ReplayBody, ResponseExt, Retried, RetryError,

@@ -1,4 +1,4 @@
 //! What several tests need: servers that misbehave, probes, clients.
 
-pub mod scripted;
-pub mod wire;
+pub(crate) mod scripted;
+pub(crate) mod wire;
