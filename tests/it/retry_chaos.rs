@@ -16,7 +16,7 @@ use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
-use tower::{Layer, Service, ServiceBuilder, ServiceExt, timeout::TimeoutLayer};
+use tower::{Service, ServiceBuilder, ServiceExt, timeout::TimeoutLayer};
 use tower_diagnose::{Backoff, BoxError, ReplayBody, ResponseExt, RetryError, RetryLayer, find};
 
 use crate::support::wire::{Act, Server, answer, client, h2_client};

@@ -295,6 +295,23 @@ async fn with_a_connection_a_timeout_proves_nothing_however_watched() {
     assert_eq!(server.seen().len(), 1);
 }
 
+#[tokio::test]
+async fn layers_that_are_nested_watch_the_same_connection() {
+    let server = Server::script([Act::Stall]).await;
+    let error = ServiceBuilder::new()
+        .layer(layer().capture_connection(true))
+        .layer(TimeoutLayer::new(Duration::from_millis(50)))
+        .layer(layer().capture_connection(true))
+        .service(client())
+        .oneshot(request("POST", &server.uri("/")))
+        .await
+        .unwrap_err();
+    let retried = find::<RetryError>(&*error).unwrap().retried();
+    assert_eq!(retried.attempts(), 1);
+    assert_eq!(retried.delivery(), Delivery::Unknown);
+    assert_eq!(server.seen().len(), 1);
+}
+
 const NO_ERROR: u32 = 0;
 const INTERNAL_ERROR: u32 = 2;
 const REFUSED_STREAM: u32 = 7;
