@@ -321,7 +321,7 @@ mod tests {
         }
         impl Error for Endless {
             fn source(&self) -> Option<&(dyn Error + 'static)> {
-                Some(&Endless)
+                Some(&Self)
             }
         }
         assert!(find::<Refused>(&Endless).is_none());

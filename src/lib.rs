@@ -1,6 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// The servers of the tests are shared by unit tests, where this crate has no name otherwise.
+#[cfg(test)]
+extern crate self as tower_diagnose;
+
 // Vocabulary: plain data.
 mod argument;
 mod atomic;
@@ -97,5 +101,5 @@ pub use request_timeout::RequestTimeout;
 pub use respond::{Respond, RespondLayer};
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
 pub use retry::{ReplayBody, Retry, RetryLayer};
-pub use stack::ClientStack;
+pub use stack::{ClientStack, ServerStack};
 pub use timeout::{RequestBodyTimeoutLayer, Timeout, TimeoutLayer};

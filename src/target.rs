@@ -108,11 +108,11 @@ impl Target {
         let is_connect = method == Method::CONNECT && !host.is_empty();
         let path = redact_path(if is_connect { host } else { path });
         let origin = if is_connect || scheme.is_empty() || host.is_empty() {
-            String::new()
+            [""; 3]
         } else {
-            [scheme, "://", host].concat()
+            [scheme, "://", host]
         };
-        Endpoint::new(method.clone(), &origin, &path)
+        Endpoint::new(method.clone(), origin, &path)
     }
 
     /// Returns scheme, authority and path; empty where there is none.

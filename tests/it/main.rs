@@ -4,6 +4,7 @@ mod classify;
 mod conformance;
 mod diagnose;
 mod diagnose_bodies;
+mod diagnose_inspect;
 mod diagnose_log;
 mod diagnose_secrets;
 mod diagnose_server;

@@ -6,11 +6,10 @@
     reason = "shared by test targets that each use a part of it"
 )]
 
-pub mod scripted;
-pub mod wire;
-
 pub mod body;
 pub mod client;
 pub mod h1;
 pub mod h2_by_hand;
 pub mod raw;
+pub mod scripted;
+pub mod wire;
