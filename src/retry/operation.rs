@@ -286,11 +286,10 @@ impl<B> Operation<B> {
     /// Ends the call at the limit, where no attempt was running and no result is left to return.
     pub(super) fn out_of_time<R>(&self) -> Result<Response<R>, BoxError> {
         let error: BoxError = match (self.endpoint(), self.limit) {
-            (Some(endpoint), Some(limit)) => Box::new(TimeoutError::new(
-                endpoint,
-                limit.length,
-                TimeoutScope::Head,
-            )),
+            (Some(endpoint), Some(limit)) => Box::new(
+                TimeoutError::new(endpoint, limit.length, TimeoutScope::Head)
+                    .with_attempts(self.attempts),
+            ),
             // Not reached: the limit that ran out is there, and then the target was kept.
             _ => Box::new(std::io::Error::from(std::io::ErrorKind::TimedOut)),
         };
