@@ -1,21 +1,30 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// The servers of the tests are shared by unit tests, where this crate has no name otherwise.
+#[cfg(test)]
+extern crate self as tower_diagnose;
+
 // Vocabulary: plain data.
 mod argument;
 mod atomic;
+mod attempt;
+mod attempts;
 mod call;
 mod class;
 mod endpoint;
 mod error;
+mod kept;
 mod names;
 mod outcome;
 mod path;
 mod record;
 mod request_timeout;
 mod retried;
+mod target;
 mod shape;
 mod text;
+mod timestamp;
 
 // Pure functions: values in, values out.
 mod backoff;
@@ -35,8 +44,8 @@ mod headers;
 mod hint;
 mod html;
 mod json;
-mod lexer;
 mod line;
+mod lexer;
 mod mask;
 mod member;
 mod named;
@@ -47,8 +56,8 @@ mod protocol;
 mod redact;
 mod retry_after;
 mod secrets;
-mod sse;
 mod transport;
+mod sse;
 mod words;
 mod xml;
 
@@ -64,20 +73,32 @@ pub mod timeout;
 pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
+pub use attempt::Attempt;
 pub use backoff::{Backoff, Jitter};
 pub use budget::RetryBudget;
+pub use attempts::AttemptRecord;
 pub use call::CallRecorder;
+pub use stack::ClientStack;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
 pub use diagnose::{Diagnose, DiagnoseLayer, LogPolicy};
 pub use diagnosis::{Diagnosed, Diagnosis, ResponseExt};
+pub use dispatch::{Dispatch, DispatchLayer};
 pub use endpoint::Endpoint;
 pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find, is_timeout};
 pub use headers::RedactedHeaders;
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
+pub use record::{BodyEnd, CallRecord, PathTemplate, RecordSink};
+#[cfg(feature = "metrics")]
+#[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+pub use recorder::MetricsSink;
+pub use recorder::{
+    CallFilter, FanOut, JsonLines, RecentCalls, Recorder, RecorderLayer, TracingSink, fan_out,
+};
 pub use payload::Payload;
 pub use protocol::Protocol;
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
-pub use retry::ReplayBody;
+pub use retry::{ReplayBody, Retry, RetryLayer};
+pub use timeout::{RequestBodyTimeoutLayer, Timeout, TimeoutLayer};
