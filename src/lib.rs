@@ -21,8 +21,8 @@ mod path;
 mod record;
 mod request_timeout;
 mod retried;
-mod target;
 mod shape;
+mod target;
 mod text;
 mod timestamp;
 
@@ -44,8 +44,8 @@ mod headers;
 mod hint;
 mod html;
 mod json;
-mod line;
 mod lexer;
+mod line;
 mod mask;
 mod member;
 mod named;
@@ -56,8 +56,8 @@ mod protocol;
 mod redact;
 mod retry_after;
 mod secrets;
-mod transport;
 mod sse;
+mod transport;
 mod words;
 mod xml;
 
@@ -74,11 +74,10 @@ pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
 pub use attempt::Attempt;
+pub use attempts::AttemptRecord;
 pub use backoff::{Backoff, Jitter};
 pub use budget::RetryBudget;
-pub use attempts::AttemptRecord;
 pub use call::CallRecorder;
-pub use stack::ClientStack;
 pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
 pub use diagnose::{Diagnose, DiagnoseLayer, LogPolicy};
@@ -89,6 +88,8 @@ pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find,
 pub use headers::RedactedHeaders;
 pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
+pub use payload::Payload;
+pub use protocol::Protocol;
 pub use record::{BodyEnd, CallRecord, PathTemplate, RecordSink};
 #[cfg(feature = "metrics")]
 #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
@@ -96,9 +97,8 @@ pub use recorder::MetricsSink;
 pub use recorder::{
     CallFilter, FanOut, JsonLines, RecentCalls, Recorder, RecorderLayer, TracingSink, fan_out,
 };
-pub use payload::Payload;
-pub use protocol::Protocol;
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
 pub use retry::{ReplayBody, Retry, RetryLayer};
+pub use stack::ClientStack;
 pub use timeout::{RequestBodyTimeoutLayer, Timeout, TimeoutLayer};

@@ -132,4 +132,3 @@ impl<S> Layer<S> for ClientStack {
         self.recorder.layer(self.diagnose.layer(attempts))
     }
 }
-

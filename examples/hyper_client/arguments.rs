@@ -49,7 +49,10 @@ impl Arguments {
         let Some(method) = words.next() else {
             return Ok(Self::Tour { json });
         };
-        let method = method.to_ascii_uppercase().parse().map_err(|_| Problem::Method)?;
+        let method = method
+            .to_ascii_uppercase()
+            .parse()
+            .map_err(|_| Problem::Method)?;
         let url = words.next().ok_or(Problem::Missing)?;
         let uri: Uri = url.parse().map_err(|_| Problem::Url)?;
         // The example speaks no TLS, so that it builds with nothing but Rust.
@@ -60,6 +63,9 @@ impl Arguments {
         if words.next().is_some() {
             return Err(Problem::TooMany);
         }
-        Ok(Self::Call { call: Call { method, uri, body }, json })
+        Ok(Self::Call {
+            call: Call { method, uri, body },
+            json,
+        })
     }
 }

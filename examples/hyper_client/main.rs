@@ -77,7 +77,10 @@ async fn diagnose(call: Call, json: bool) -> ExitCode {
     };
     if json {
         let payload = diagnosis.payload("hyper_client");
-        println!("{}", serde_json::to_string_pretty(&payload).expect("a payload is plain data"));
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&payload).expect("a payload is plain data")
+        );
     } else {
         println!("{diagnosis:#}");
     }

@@ -49,7 +49,12 @@ pub async fn start() -> std::io::Result<Server> {
 
     // A port that was ours a moment ago, and is now nobody's.
     let refused = TcpListener::bind("127.0.0.1:0").await?.local_addr()?;
-    Ok(Server { answers, closes, silent, refused })
+    Ok(Server {
+        answers,
+        closes,
+        silent,
+        refused,
+    })
 }
 
 fn router() -> Router {
@@ -70,7 +75,10 @@ fn router() -> Router {
         .route(
             "/modules/{id}",
             get(|| async {
-                (StatusCode::NOT_FOUND, Json(json!({ "error": { "message": "no such module" } })))
+                (
+                    StatusCode::NOT_FOUND,
+                    Json(json!({ "error": { "message": "no such module" } })),
+                )
             }),
         )
         .route(
@@ -85,7 +93,10 @@ fn router() -> Router {
             get(move || async move {
                 // Every third request finds a free place.
                 if busy.fetch_add(1, Ordering::Relaxed) % 3 < 2 {
-                    (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "message": "queue full" })))
+                    (
+                        StatusCode::SERVICE_UNAVAILABLE,
+                        Json(json!({ "message": "queue full" })),
+                    )
                         .into_response()
                 } else {
                     "your turn".into_response()

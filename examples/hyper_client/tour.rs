@@ -25,9 +25,20 @@ fn cases(server: &Server) -> Vec<Case> {
         url: format!("http://{address}{path}"),
         body,
     };
-    let Server { answers, closes, silent, refused } = server;
+    let Server {
+        answers,
+        closes,
+        silent,
+        refused,
+    } = server;
     vec![
-        case("an answer that is fine", Method::GET, answers, "/health", ""),
+        case(
+            "an answer that is fine",
+            Method::GET,
+            answers,
+            "/health",
+            "",
+        ),
         case(
             "an answer that explains itself",
             Method::POST,
@@ -35,13 +46,49 @@ fn cases(server: &Server) -> Vec<Case> {
             "/comments/resolve?token=not-for-your-eyes",
             r#"{"commentId":"12"}"#,
         ),
-        case("a thing that is not there", Method::GET, answers, "/modules/7", ""),
+        case(
+            "a thing that is not there",
+            Method::GET,
+            answers,
+            "/modules/7",
+            "",
+        ),
         case("a proxy's page", Method::POST, answers, "/page", "{}"),
-        case("a server that is busy twice", Method::GET, answers, "/busy", ""),
-        case("a server that says nothing", Method::GET, silent, "/api/modules", ""),
-        case("a connection that closes", Method::GET, closes, "/reports", ""),
-        case("a port where nobody listens", Method::POST, refused, "/comments/create", "{}"),
-        case("a write that closes after it was read", Method::POST, closes, "/payments", "{}"),
+        case(
+            "a server that is busy twice",
+            Method::GET,
+            answers,
+            "/busy",
+            "",
+        ),
+        case(
+            "a server that says nothing",
+            Method::GET,
+            silent,
+            "/api/modules",
+            "",
+        ),
+        case(
+            "a connection that closes",
+            Method::GET,
+            closes,
+            "/reports",
+            "",
+        ),
+        case(
+            "a port where nobody listens",
+            Method::POST,
+            refused,
+            "/comments/create",
+            "{}",
+        ),
+        case(
+            "a write that closes after it was read",
+            Method::POST,
+            closes,
+            "/payments",
+            "{}",
+        ),
     ]
 }
 
@@ -61,7 +108,10 @@ pub async fn run(json: bool) {
         if json {
             if let Err(diagnosis) = after {
                 let payload = diagnosis.payload(case.title);
-                println!("{}", serde_json::to_string(&payload).expect("a payload is plain data"));
+                println!(
+                    "{}",
+                    serde_json::to_string(&payload).expect("a payload is plain data")
+                );
             }
             continue;
         }
@@ -107,7 +157,11 @@ where
 /// What the stack gives its user to read.
 async fn after<S, B>(client: &mut S, request: Request<Full<Bytes>>) -> Result<String, Diagnosis>
 where
-    S: Service<Request<Full<Bytes>>, Response = http::Response<B>, Error = tower_diagnose::Diagnosed>,
+    S: Service<
+            Request<Full<Bytes>>,
+            Response = http::Response<B>,
+            Error = tower_diagnose::Diagnosed,
+        >,
     B: http_body::Body,
 {
     let answer = async { client.ready().await?.call(request).await };
