@@ -9,8 +9,8 @@ mod diagnose_log;
 mod diagnose_secrets;
 mod diagnose_server;
 mod diagnose_sockets;
-mod record;
 mod floors;
+mod record;
 mod source;
 mod support;
 

@@ -13,5 +13,3 @@ pub mod h2_by_hand;
 pub mod raw;
 pub mod scripted;
 pub mod wire;
-pub(crate) mod scripted;
-pub(crate) mod wire;
