@@ -63,7 +63,8 @@ impl Call {
             secrets: Secrets::of(request.headers(), &config.redacted),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
-            has_mcp_session: request.headers().contains_key(&MCP_SESSION_ID),
+            has_mcp_session: !request.headers().is_empty()
+                && request.headers().contains_key(&MCP_SESSION_ID),
             #[cfg(feature = "axum")]
             matched_path: config
                 .is_server
@@ -71,6 +72,11 @@ impl Call {
                 .flatten(),
             config: Arc::clone(config),
         }
+    }
+
+    /// Returns whether an answer is fine by its status, and no more is to be looked at.
+    pub(super) fn is_plain(&self, status: StatusCode) -> bool {
+        !self.config.is_failure(status) && self.config.protocols.is_empty()
     }
 
     /// Decides what to read of an answer.
