@@ -47,8 +47,10 @@ impl RedactedHeaders {
 
     /// Removes what the server echoes of the request's secrets in a value that is shown.
     pub(crate) fn scrubbed(mut self, scrubber: &Scrubber<'_>) -> Self {
-        if let Cow::Owned(lines) = scrubber.scrub(&self.lines) {
-            self.lines = lines.into();
+        if scrubber.is_needed() {
+            if let Cow::Owned(lines) = scrubber.scrub(&self.lines) {
+                self.lines = lines.into();
+            }
         }
         self
     }

@@ -57,6 +57,7 @@ pub(super) enum Look {
 }
 
 impl Call {
+    #[inline]
     pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
         Self {
             target: Target::with_secrets(request),
