@@ -3,12 +3,17 @@
 use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 
 use http::{Extensions, StatusCode};
+use tokio::time::Instant;
 
 use crate::{
+    attempts::{AttemptEnd, AttemptRecord, Attempts},
+    endpoint::Target,
     outcome::{Delivery, Facts, Outcome},
+    record::PathTemplate,
     retried::Retried,
 };
 
@@ -16,17 +21,56 @@ use crate::{
 ///
 /// A clone is another handle on the same notes. The lock inside belongs to one call and is held for a
 /// few instructions; calls never share one.
+///
+/// Put one on a request to see what became of it. A [`RecorderLayer`](crate::RecorderLayer) puts notes
+/// of its own in its place and passes everything on, so one handle may serve several calls: the handle
+/// counts them all, each record counts its own call.
+///
+/// ```
+/// use tower_diagnose::CallRecorder;
+///
+/// let notes = CallRecorder::new();
+/// let mut request = http::Request::new(());
+/// request.extensions_mut().insert(notes.clone());
+/// assert_eq!(notes.snapshot().requests, 0);
+/// ```
 #[derive(Clone, Default)]
 pub struct CallRecorder {
-    notes: Arc<Mutex<Notes>>,
+    shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
-struct Notes {
-    facts: Facts,
+#[derive(Default)]
+struct Shared {
+    notes: Mutex<Notes>,
+    /// Whoever else hears of everything: the caller's handle, or the recorder further out.
+    parent: Option<CallRecorder>,
+    /// Only where a layer records the call. Here because the block is allocated anyway, and the
+    /// layer's future and body stay small.
+    start: Option<Start>,
+}
+
+/// What is known of a call when it begins.
+pub(crate) struct Start {
+    pub(crate) target: Target,
+    pub(crate) template: Option<PathTemplate>,
+    pub(crate) started: Instant,
+    pub(crate) started_at: SystemTime,
+    pub(crate) bytes_out: Option<u64>,
+}
+
+#[derive(Default)]
+pub(crate) struct Notes {
+    pub(crate) facts: Facts,
+    /// Of the attempts that ended.
     delivery: Option<Delivery>,
+    under_way: u32,
+    /// Of the attempt that ended last.
     failure: Option<Outcome>,
-    retried: Option<Retried>,
+    /// Of any attempt, a later success notwithstanding.
+    pub(crate) last_failure: Option<Outcome>,
+    pub(crate) retried: Option<Retried>,
+    pub(crate) is_accepted: bool,
+    pub(crate) attempts: Attempts,
 }
 
 impl CallRecorder {
@@ -42,37 +86,111 @@ impl CallRecorder {
         self.notes().facts
     }
 
+    /// Begins the notes of one recorded call; `parent` hears of everything too.
+    pub(crate) fn begin(parent: Option<Self>, start: Start, mcp_session: bool) -> Self {
+        let mut notes = Notes::default();
+        notes.facts.mcp_session = mcp_session;
+        Self {
+            shared: Arc::new(Shared {
+                notes: Mutex::new(notes),
+                parent,
+                start: Some(start),
+            }),
+        }
+    }
+
+    pub(crate) fn start(&self) -> Option<&Start> {
+        self.shared.start.as_ref()
+    }
+
     /// Finds the notes of the call that a request belongs to.
     pub(crate) fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get()
     }
 
-    /// An attempt is about to be handed to the client.
-    pub(crate) fn attempt_started(&self) {
-        let mut notes = self.notes();
-        notes.facts.dispatched = true;
-        notes.facts.requests = notes.facts.requests.saturating_add(1);
-        notes.facts.last_status = None;
+    /// An attempt is about to be handed to the client. Returns when, by which its end finds it.
+    pub(crate) fn attempt_started(&self) -> Instant {
+        let now = Instant::now();
+        self.note(|notes| {
+            notes.facts.dispatched = true;
+            notes.facts.requests = notes.facts.requests.saturating_add(1);
+            notes.facts.last_status = None;
+            notes.failure = None;
+            notes.under_way = notes.under_way.saturating_add(1);
+            notes.attempts.push(AttemptRecord::begun(now));
+        });
+        now
     }
 
     /// The attempt was answered.
     pub(crate) fn attempt_answered(&self, status: StatusCode) {
-        let mut notes = self.notes();
-        notes.facts.responses = notes.facts.responses.saturating_add(1);
-        notes.facts.last_status = Some(status);
-        notes.note_delivery(Delivery::Answered);
+        self.attempt_ended(
+            None,
+            AttemptEnd {
+                status: Some(status),
+                failure: None,
+                delivery: Delivery::Answered,
+            },
+        );
     }
 
     /// The attempt failed without an answer. `outcome` is `None` where the error's type is unknown.
     pub(crate) fn attempt_failed(&self, outcome: Option<Outcome>, delivery: Delivery) {
-        let mut notes = self.notes();
-        notes.failure = outcome;
-        notes.note_delivery(delivery);
+        self.attempt_ended(
+            None,
+            AttemptEnd {
+                status: None,
+                failure: outcome,
+                delivery,
+            },
+        );
+    }
+
+    /// The attempt that began at `started`, or else the latest, has ended.
+    pub(crate) fn attempt_ended(&self, started: Option<Instant>, end: AttemptEnd) {
+        let now = Instant::now();
+        self.note(|notes| notes.end_attempt(started, now, end));
+    }
+
+    /// The client was never called, because it could not be made ready.
+    pub(crate) fn attempt_refused(&self, outcome: Option<Outcome>) {
+        self.note(|notes| {
+            notes.facts.last_status = None;
+            notes.delivery.get_or_insert(Delivery::NotSent);
+            notes.fail(outcome);
+        });
+    }
+
+    /// The attempt failed like this in the eyes of whoever is about to repeat it. Says what a layer
+    /// below cannot know: that an attempt dropped midway had run out of time.
+    pub(crate) fn repeating(&self, failure: Outcome) {
+        self.note(|notes| {
+            notes.last_failure = Some(failure);
+            if let Some(attempt) = notes.attempts.last_mut() {
+                attempt.explain(failure);
+            }
+        });
+    }
+
+    /// The answer is no failure, whatever its status says.
+    pub(crate) fn accepted(&self) {
+        self.note(|notes| notes.is_accepted = true);
     }
 
     /// The retries are over.
     pub(crate) fn retried(&self, retried: Retried) {
-        self.notes().retried = Some(retried);
+        self.note(|notes| notes.retried = Some(retried));
+    }
+
+    /// The caller dropped the call. Whoever records further out learns that by itself, or else the
+    /// call goes on: so only a plain handle of the caller's is told.
+    pub(crate) fn cancelled(&self) {
+        self.notes().facts.caller_cancelled = true;
+        if let Some(parent) = &self.shared.parent {
+            if parent.start().is_none() {
+                parent.notes().facts.caller_cancelled = true;
+            }
+        }
     }
 
     /// Returns how the last attempt failed, if it did and its error's type was known.
@@ -80,23 +198,62 @@ impl CallRecorder {
         self.notes().failure
     }
 
-    /// Returns the least certain delivery of all attempts; `NotSent` before the first one ended.
+    /// Returns the least certain delivery of all attempts; `NotSent` before the first one began,
+    /// `Unknown` while one is under way.
     pub(crate) fn delivery(&self) -> Delivery {
-        self.notes().delivery.unwrap_or(Delivery::NotSent)
+        self.notes().delivery().unwrap_or(Delivery::NotSent)
     }
 
-    fn notes(&self) -> MutexGuard<'_, Notes> {
+    pub(crate) fn notes(&self) -> MutexGuard<'_, Notes> {
         // A panic while the lock is held leaves nothing half-written that matters.
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared
+            .notes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes to these notes and to everybody's who hears of them.
+    fn note(&self, write: impl Fn(&mut Notes)) {
+        let mut next = Some(self);
+        while let Some(recorder) = next {
+            write(&mut recorder.notes());
+            next = recorder.shared.parent.as_ref();
+        }
     }
 }
 
 impl Notes {
-    fn note_delivery(&mut self, delivery: Delivery) {
-        self.delivery = Some(
-            self.delivery
-                .map_or(delivery, |so_far| so_far.and(delivery)),
-        );
+    /// Returns the least certain delivery of all attempts, if there were any.
+    pub(crate) fn delivery(&self) -> Option<Delivery> {
+        match self.delivery {
+            _ if self.under_way > 0 => Some(Delivery::Unknown),
+            ended => ended,
+        }
+    }
+
+    pub(crate) fn failure(&self) -> Option<Outcome> {
+        self.failure
+    }
+
+    fn end_attempt(&mut self, started: Option<Instant>, now: Instant, end: AttemptEnd) {
+        if let Some(status) = end.status {
+            self.facts.responses = self.facts.responses.saturating_add(1);
+            self.facts.last_status = Some(status);
+        }
+        self.under_way = self.under_way.saturating_sub(1);
+        self.delivery = Some(match self.delivery {
+            Some(so_far) => so_far.and(end.delivery),
+            None => end.delivery,
+        });
+        self.fail(end.failure);
+        if let Some(attempt) = self.attempts.under_way(started) {
+            attempt.end(now, end);
+        }
+    }
+
+    fn fail(&mut self, failure: Option<Outcome>) {
+        self.failure = failure;
+        self.last_failure = failure.or(self.last_failure);
     }
 }
 
@@ -107,3 +264,7 @@ impl fmt::Debug for CallRecorder {
             .finish()
     }
 }
+
+#[cfg(test)]
+#[path = "../tests/unit/call.rs"]
+mod tests;

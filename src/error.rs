@@ -128,28 +128,40 @@ impl Error for Refused {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum TimeoutScope {
+    /// From asking the service whether it is ready to its being so; nothing was sent yet.
+    Ready,
     /// From the call to the head of the response.
     Head,
-    /// Between two frames of a body.
+    /// One wait for the next frame of the response's body.
     BodyIdle,
-    /// From the head of the response to the end of its body.
+    /// All waits for frames of the response's body together.
     BodyTotal,
+    /// One wait for the next frame of the request's body.
+    RequestBodyIdle,
+    /// All waits for frames of the request's body together.
+    RequestBodyTotal,
 }
 
 names!(TimeoutScope, "a timeout's scope", {
+    Ready => "ready",
     Head => "head",
     BodyIdle => "body_idle",
     BodyTotal => "body_total",
+    RequestBodyIdle => "request_body_idle",
+    RequestBodyTotal => "request_body_total",
 });
 
 /// A limit of time ran out.
 ///
-/// Displays as `GET /api/modules timed out after 30s`.
+/// Displays as `GET /api/modules timed out after 30s`; a limit that was not on the head says so behind
+/// it: `GET /export timed out after 50ms (response body idle)`.
 #[derive(Clone, Debug)]
 pub struct TimeoutError {
     endpoint: Endpoint,
     limit: Duration,
     scope: TimeoutScope,
+    elapsed: Duration,
+    attempts: Option<u32>,
 }
 
 impl TimeoutError {
@@ -158,7 +170,21 @@ impl TimeoutError {
             endpoint,
             limit,
             scope,
+            elapsed: limit,
+            attempts: None,
         }
+    }
+
+    /// Sets how long it really took, where that was measured.
+    pub(crate) fn with_elapsed(mut self, elapsed: Duration) -> Self {
+        self.elapsed = elapsed;
+        self
+    }
+
+    /// Sets how many attempts were begun within the limit, where that is known.
+    pub(crate) fn with_attempts(mut self, attempts: u32) -> Self {
+        self.attempts = Some(attempts);
+        self
     }
 
     /// Returns what was called.
@@ -178,11 +204,33 @@ impl TimeoutError {
     pub fn scope(&self) -> TimeoutScope {
         self.scope
     }
+
+    /// Returns how long it took until the limit was found to have run out: the limit itself, and
+    /// more if the task was not polled in time.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// Returns how many attempts were begun within the limit, if more than one could be and whoever
+    /// set the limit counted them.
+    #[must_use]
+    pub fn attempts(&self) -> Option<u32> {
+        self.attempts
+    }
 }
 
 impl fmt::Display for TimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} timed out after {:?}", self.endpoint, self.limit)
+        write!(f, "{} timed out after {:?}", self.endpoint, self.limit)?;
+        f.write_str(match self.scope {
+            TimeoutScope::Head => "",
+            TimeoutScope::Ready => " (service not ready)",
+            TimeoutScope::BodyIdle => " (response body idle)",
+            TimeoutScope::BodyTotal => " (response body)",
+            TimeoutScope::RequestBodyIdle => " (request body idle)",
+            TimeoutScope::RequestBodyTotal => " (request body)",
+        })
     }
 }
 
@@ -273,7 +321,7 @@ mod tests {
         }
         impl Error for Endless {
             fn source(&self) -> Option<&(dyn Error + 'static)> {
-                Some(&Endless)
+                Some(&Self)
             }
         }
         assert!(find::<Refused>(&Endless).is_none());

@@ -1,13 +1,20 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// The servers of the tests are shared by unit tests, where this crate has no name otherwise.
+#[cfg(test)]
+extern crate self as tower_diagnose;
+
 // Vocabulary: plain data.
 mod argument;
 mod atomic;
+mod attempt;
+mod attempts;
 mod call;
 mod class;
 mod endpoint;
 mod error;
+mod kept;
 mod names;
 mod outcome;
 mod path;
@@ -15,7 +22,9 @@ mod record;
 mod request_timeout;
 mod retried;
 mod shape;
+mod target;
 mod text;
+mod timestamp;
 
 // Pure functions: values in, values out.
 mod backoff;
@@ -64,6 +73,8 @@ pub mod timeout;
 pub mod stack;
 
 pub use argument::{InvalidArgument, require_full_uuid};
+pub use attempt::Attempt;
+pub use attempts::AttemptRecord;
 pub use backoff::{Backoff, Jitter};
 pub use budget::RetryBudget;
 pub use call::CallRecorder;
@@ -71,6 +82,7 @@ pub use class::{AuditClass, ErrorClass, FaultDomain};
 pub use classify::classify;
 pub use diagnose::{Diagnose, DiagnoseLayer, LogPolicy};
 pub use diagnosis::{Diagnosed, Diagnosis, ResponseExt};
+pub use dispatch::{Dispatch, DispatchLayer};
 pub use endpoint::Endpoint;
 pub use error::{BoxError, Refused, RetryError, TimeoutError, TimeoutScope, find, is_timeout};
 pub use headers::RedactedHeaders;
@@ -78,6 +90,15 @@ pub use names::UnknownName;
 pub use outcome::{Delivery, Facts, Idempotency, Outcome};
 pub use payload::Payload;
 pub use protocol::Protocol;
+pub use record::{BodyEnd, CallRecord, PathTemplate, RecordSink};
+#[cfg(feature = "metrics")]
+#[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+pub use recorder::MetricsSink;
+pub use recorder::{
+    CallFilter, FanOut, JsonLines, RecentCalls, Recorder, RecorderLayer, TracingSink, fan_out,
+};
 pub use request_timeout::RequestTimeout;
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
-pub use retry::ReplayBody;
+pub use retry::{ReplayBody, Retry, RetryLayer};
+pub use stack::ClientStack;
+pub use timeout::{RequestBodyTimeoutLayer, Timeout, TimeoutLayer};

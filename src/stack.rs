@@ -1,1 +1,134 @@
 //! The order of the layers, spelled once.
+//!
+//! A [`ClientStack`] goes onto a client, a `ServerStack` onto a service; both are layers themselves.
+//!
+//! ```text
+//! client, outside in:  Recorder, Diagnose, Retry (with the total limit), Timeout (one attempt), Dispatch, client
+//! server, outside in:  Respond, Recorder, Diagnose, Timeout, service
+//! ```
+//!
+//! The record stands outside, so that there is one per call however often it was attempted. The
+//! diagnosis stands outside the retries, so that only the failure that remains is explained. The limit
+//! for one attempt stands inside them, so that an attempt that hangs can be repeated.
+
+use std::time::Duration;
+
+use tower_layer::Layer;
+
+use crate::{
+    diagnose::{Diagnose, DiagnoseLayer},
+    dispatch::{Dispatch, DispatchLayer},
+    record::RecordSink,
+    recorder::{Recorder, RecorderLayer},
+    retry::{Retry, RetryLayer},
+    timeout::{Timeout, TimeoutLayer},
+};
+
+/// The service that [`ClientStack`] makes of a client.
+pub type ClientService<S> = Recorder<Diagnose<Retry<Timeout<Dispatch<S>>>>>;
+
+/// All layers for a client, in order. Its error is [`Diagnosed`](crate::Diagnosed).
+///
+/// The inner service takes a `Request<ReplayBody<B>>`: a client whose body type is inferred, as
+/// hyper-util's is, needs no change.
+///
+/// ```
+/// use std::{convert::Infallible, time::Duration};
+///
+/// use http::{Request, Response, StatusCode};
+/// use http_body_util::Empty;
+/// use tower::{Layer, ServiceExt, service_fn};
+/// use tower_diagnose::{ClientStack, ResponseExt, retry::ReplayBody};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let client = service_fn(async |_: Request<ReplayBody<Empty<&'static [u8]>>>| {
+///     let body = String::from(r#"{"message":"commentId must be a UUID"}"#);
+///     let response = Response::builder().status(StatusCode::BAD_REQUEST).body(body).unwrap();
+///     Ok::<_, Infallible>(response)
+/// });
+/// let client = ClientStack::new(Duration::from_secs(30)).layer(client);
+///
+/// let request = Request::post("/comments/resolve").body(Empty::new()).unwrap();
+/// let response = client.oneshot(request).await.unwrap();
+/// assert_eq!(
+///     response.diagnosis().unwrap().to_string(),
+///     "POST /comments/resolve failed (400 Bad Request): commentId must be a UUID",
+/// );
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ClientStack {
+    total: Duration,
+    attempt: Duration,
+    retry: RetryLayer,
+    diagnose: DiagnoseLayer,
+    recorder: RecorderLayer,
+}
+
+impl ClientStack {
+    /// Creates a stack whose calls may take `total_timeout` each, from the call to the head of the
+    /// response, all attempts and the waits between them included.
+    ///
+    /// [`Duration::MAX`] means no limit. A [`RequestTimeout`](crate::RequestTimeout) extension replaces
+    /// it for one request.
+    #[must_use]
+    pub fn new(total_timeout: Duration) -> Self {
+        Self {
+            total: total_timeout,
+            attempt: Duration::MAX,
+            retry: RetryLayer::new(),
+            diagnose: DiagnoseLayer::new(),
+            recorder: RecorderLayer::disabled(),
+        }
+    }
+
+    /// Limits each attempt, so that one that hangs can be repeated. Default: no limit.
+    #[must_use]
+    pub fn attempt_timeout(mut self, limit: Duration) -> Self {
+        self.attempt = limit;
+        self
+    }
+
+    /// Replaces the retries. The total limit of the stack is theirs too, unless `retry` has its own.
+    #[must_use]
+    pub fn retry(mut self, retry: RetryLayer) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Makes one attempt only.
+    #[must_use]
+    pub fn without_retry(self) -> Self {
+        self.retry(RetryLayer::new().max_attempts(1).without_budget())
+    }
+
+    /// Replaces the diagnosis.
+    #[must_use]
+    pub fn diagnose(mut self, diagnose: DiagnoseLayer) -> Self {
+        self.diagnose = diagnose;
+        self
+    }
+
+    /// Hands a record of every call to `sink`. Default: nothing is recorded.
+    #[must_use]
+    pub fn record(mut self, sink: impl RecordSink) -> Self {
+        self.recorder = RecorderLayer::new(sink);
+        self
+    }
+}
+
+impl<S> Layer<S> for ClientStack {
+    type Service = ClientService<S>;
+
+    fn layer(&self, client: S) -> Self::Service {
+        let attempt = TimeoutLayer::new(self.attempt).without_extension();
+        let retry = self
+            .retry
+            .clone()
+            .with_total_limit_if_unset(self.total)
+            .request_timeout_is_total(true);
+        let attempts = retry.layer(attempt.layer(DispatchLayer::new().layer(client)));
+        self.recorder.layer(self.diagnose.layer(attempts))
+    }
+}

@@ -214,9 +214,13 @@ fn of_io(error: &io::Error, place: Place) -> Option<Fault> {
         return Some(Fault::Code(code));
     }
     match (error.kind(), place) {
+        // Only TLS reads before there is a connection to hand out.
         (io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof, Place::Connect) => {
             Some(Fault::Tls)
         }
+        // In TLS 1.3 a server refuses a client's certificate when the client has shaken hands
+        // already: what is left of it is an alert where an answer was due.
+        (io::ErrorKind::InvalidData, Place::Exchange) => Some(Fault::Tls),
         (io::ErrorKind::UnexpectedEof, _) => Some(Fault::Closed),
         (_, Place::Connect) if is_unresolved(error) => Some(Fault::Code("ENOTFOUND")),
         (_, Place::Connect | Place::Exchange) => Some(Fault::Other),

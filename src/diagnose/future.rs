@@ -3,18 +3,16 @@ use std::{
     future::Future,
     marker::PhantomData,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use http::{Request, Response, response::Parts};
+use http::{Response, response::Parts};
 use http_body::Body;
 use pin_project_lite::pin_project;
 
 use super::{
     body::ResponseBody,
     call::{Call, Look},
-    config::Config,
     layer::{Client, Server},
     peeked::{Peeked, Prefix},
     trailers::Trailers,
@@ -62,24 +60,19 @@ enum Step<B: Body> {
 }
 
 impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
-    /// Fails with what the inner service said instead of getting ready, if it did.
-    ///
-    /// `request` is taken apart before `send` takes it; both go where they stay.
-    #[inline]
-    pub(super) fn new<R>(
-        config: &Arc<Config>,
-        request: Request<R>,
-        not_ready: Option<E>,
-        send: impl FnOnce(Request<R>) -> F,
-    ) -> Self {
+    pub(super) fn new(call: Call, inner: F) -> Self {
         Self {
-            call: Some(Call::of(config, &request)),
-            state: match not_ready {
-                None => State::Calling {
-                    inner: send(request),
-                },
-                error => State::Refused { error },
-            },
+            state: State::Calling { inner },
+            call: Some(call),
+            side: PhantomData,
+        }
+    }
+
+    /// Fails with what the inner service said instead of getting ready.
+    pub(super) fn refused(call: Call, error: E) -> Self {
+        Self {
+            state: State::Refused { error: Some(error) },
+            call: Some(call),
             side: PhantomData,
         }
     }

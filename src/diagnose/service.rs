@@ -12,6 +12,7 @@ use tower_service::Service;
 
 use super::{
     body::ResponseBody,
+    call::Call,
     config::Config,
     future::ResponseFuture,
     layer::{Client, Server},
@@ -63,10 +64,11 @@ where
     }
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let not_ready = self.take_not_ready();
-        ResponseFuture::new(&self.config, request, not_ready, |request| {
-            self.inner.call(request)
-        })
+        let call = Call::of(&self.config, &request);
+        match self.take_not_ready() {
+            Some(error) => ResponseFuture::refused(call, error),
+            None => ResponseFuture::new(call, self.inner.call(request)),
+        }
     }
 }
 
@@ -90,10 +92,11 @@ where
     }
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let not_ready = self.take_not_ready();
-        ResponseFuture::new(&self.config, request, not_ready, |request| {
-            self.inner.call(request)
-        })
+        let call = Call::of(&self.config, &request);
+        match self.take_not_ready() {
+            Some(error) => ResponseFuture::refused(call, error),
+            None => ResponseFuture::new(call, self.inner.call(request)),
+        }
     }
 }
 

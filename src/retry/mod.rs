@@ -1,7 +1,100 @@
 //! Repeats a call exactly when that is safe.
+//!
+//! A failed call is attempted once more only if all of this holds:
+//!
+//! - **It provably did not reach the server**, whatever its method; or it is **safe or idempotent**: by
+//!   its method ([RFC 9110 §9.2]), by an `Idempotency-Key` header, or because an
+//!   [`Idempotency`](crate::Idempotency) extension says so. A connection that closes before it answers
+//!   proves nothing: the server may have applied the request.
+//! - **The failure may pass**: the network failed, time ran out, or the answer was 408, 425, 429 or 5xx
+//!   (501, 505 and 511 excepted). [`RetryLayer::retry_if`] changes this, and only this.
+//! - **There is an attempt left**, the body is still there ([`RetryLayer::replay_limit`]), and the
+//!   request is no `CONNECT` and has no `Expect` header.
+//! - **There is time**: the server asks for no longer a wait than [`RetryLayer::retry_after_limit`],
+//!   and the wait does not pass [`RetryLayer::total_limit`].
+//! - **The budget pays for it**, so that an outage is not made worse: see
+//!   [`RetryBudget`](crate::RetryBudget).
+//! - **No retry layer below has given it up already.** Layers that are nested do not multiply.
+//!
+//! The wait is the longer of the [`Backoff`](crate::Backoff) and what `Retry-After` (or
+//! `retry-after-ms`) asks for.
+//!
+//! # What comes back
+//!
+//! The last response or the last error, unread and as it came. Where there was more than one attempt,
+//! or a failure of a kind that is repeated was given up, a [`Retried`](crate::Retried) says how many
+//! attempts there were and why there were no more: in the response's extensions, or in the
+//! [`RetryError`](crate::RetryError) that the error is then inside of. A call that succeeds at once
+//! carries nothing.
+//!
+//! # Between two attempts
+//!
+//! The rest of a discarded response is read, up to 4 KiB and 100 ms, so that its connection can be used
+//! again; what is longer or slower is dropped with its connection. Then comes the wait, and then the
+//! service is made ready anew.
+//!
+//! If it can *not* be made ready, the last result is returned. The service is asked once before the
+//! response is read, since one that has failed for good says so at once, and then the response is still
+//! whole. Should it fail only after the wait, and the response had a body, that body is gone: then its
+//! own error is returned.
+//!
+//! Nothing is spawned: dropping the future stops everything, and returns to the budget what an attempt
+//! that was not made would have cost.
+//!
+//! # What it costs
+//!
+//! A request that may come to be repeated is copied, flat, into one block; the body is remembered while it
+//! is read. One that can never be (a single attempt, `Expect`, `CONNECT`) is passed on as it is.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::{sync::atomic::{AtomicU32, Ordering}, time::Duration};
+//!
+//! use http::{Request, Response, StatusCode};
+//! use http_body_util::Empty;
+//! use bytes::Bytes;
+//! use tower::{ServiceBuilder, ServiceExt, service_fn};
+//! use tower_diagnose::{Backoff, BoxError, ResponseExt, RetryLayer, retry::ReplayBody};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), BoxError> {
+//! static CALLS: AtomicU32 = AtomicU32::new(0);
+//!
+//! // Stands for a client; fails twice.
+//! let client = service_fn(|_request: Request<ReplayBody<Empty<Bytes>>>| async {
+//!     let status = match CALLS.fetch_add(1, Ordering::Relaxed) {
+//!         0 | 1 => StatusCode::SERVICE_UNAVAILABLE,
+//!         _ => StatusCode::OK,
+//!     };
+//!     Ok::<_, BoxError>(Response::builder().status(status).body(Empty::<Bytes>::new())?)
+//! });
+//! let backoff = Backoff::exponential(Duration::from_millis(1), Duration::from_millis(10));
+//! let client = ServiceBuilder::new()
+//!     .layer(RetryLayer::new().backoff(backoff))
+//!     .service(client);
+//!
+//! let response = client.oneshot(Request::get("http://h/").body(Empty::new())?).await?;
+//! assert_eq!(response.status(), StatusCode::OK);
+//! assert_eq!(response.retried().map(|retried| retried.attempts()), Some(3));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [RFC 9110 §9.2]: https://www.rfc-editor.org/rfc/rfc9110#section-9.2
 
+mod future;
 mod kept;
+mod layer;
+mod operation;
+mod pause;
 mod replay;
+mod rules;
+mod service;
 mod snapshot;
+mod timer;
 
+pub use future::ResponseFuture;
+pub use layer::RetryLayer;
 pub use replay::{ReplayBody, Superseded};
+pub use service::Retry;

@@ -13,7 +13,7 @@ use http::{Request, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 
 use super::kept::{Kept, Standing, Step, whole};
-use crate::error::BoxError;
+use crate::{endpoint::Endpoint, error::BoxError};
 
 /// The body that the retry layer hands to the service below: the caller's own, of which what was read
 /// is remembered, up to the layer's `replay_limit`, so that another attempt can send it again.
@@ -73,6 +73,12 @@ impl<B> Replay<B> {
     /// Returns whether the request could be sent once more, were it now.
     pub(crate) fn can_replay(&self) -> bool {
         self.kept.state().is_some_and(|state| state.can_replay())
+    }
+
+    /// Returns what the request calls.
+    pub(crate) fn endpoint(&self) -> Option<Endpoint> {
+        let head = self.kept.restore_head()?;
+        Some(Endpoint::of(&Request::from_parts(head, ())))
     }
 
     /// Returns whether the body failed by itself.

@@ -1,5 +1,6 @@
 //! One binary: the crate as its users see it.
 
+mod classify;
 mod conformance;
 mod diagnose;
 mod diagnose_bodies;
@@ -8,4 +9,14 @@ mod diagnose_log;
 mod diagnose_secrets;
 mod diagnose_server;
 mod diagnose_sockets;
+mod record;
 mod support;
+
+mod retry;
+mod retry_hooks;
+mod retry_ready;
+mod retry_time;
+mod retry_wire;
+mod timeout;
+mod timeout_body;
+mod timeout_sockets;

@@ -10,3 +10,5 @@ pub mod client;
 pub mod h1;
 pub mod h2_by_hand;
 pub mod raw;
+pub mod scripted;
+pub mod wire;

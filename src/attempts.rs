@@ -1,0 +1,173 @@
+//! What is remembered of each attempt of a call.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::time::Instant;
+
+use crate::{
+    class::ErrorClass,
+    outcome::{Delivery, Outcome},
+};
+
+/// How many attempts of one call are remembered: the first fifteen and the last.
+const CAPACITY: usize = 16;
+
+/// One attempt: how it ended, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptRecord {
+    started: Instant,
+    duration: Option<Duration>,
+    status: Option<StatusCode>,
+    failure: Option<Outcome>,
+    delivery: Delivery,
+}
+
+impl AttemptRecord {
+    pub(crate) const fn begun(started: Instant) -> Self {
+        Self {
+            started,
+            duration: None,
+            status: None,
+            failure: None,
+            // What has begun may have arrived, until more is known.
+            delivery: Delivery::Unknown,
+        }
+    }
+
+    pub(crate) fn end(&mut self, now: Instant, end: AttemptEnd) {
+        self.duration = Some(now.saturating_duration_since(self.started));
+        self.status = end.status;
+        self.failure = end.failure;
+        self.delivery = end.delivery;
+    }
+
+    pub(crate) fn explain(&mut self, failure: Outcome) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// Returns the status, if the attempt was answered.
+    #[must_use]
+    pub const fn status(&self) -> Option<StatusCode> {
+        self.status
+    }
+
+    /// Returns the kind of the failure; `None` for a good answer, and for an attempt that was given
+    /// up by whoever waited for it.
+    #[must_use]
+    pub fn class(&self) -> Option<ErrorClass> {
+        self.failure.map(|failure| failure.class())
+    }
+
+    /// Returns whether this attempt reached the server.
+    #[must_use]
+    pub const fn delivery(&self) -> Delivery {
+        self.delivery
+    }
+
+    /// Returns the time from the call of the client to the head of its answer, its error, or the
+    /// moment when it was given up.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        self.duration.unwrap_or_default()
+    }
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AttemptEnd {
+    pub(crate) status: Option<StatusCode>,
+    pub(crate) failure: Option<Outcome>,
+    pub(crate) delivery: Delivery,
+}
+
+/// The attempts of one call. The first costs no allocation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attempts {
+    first: Option<AttemptRecord>,
+    later: Vec<AttemptRecord>,
+}
+
+impl Attempts {
+    /// Adds an attempt; past the capacity it takes the place of the last one.
+    pub(crate) fn push(&mut self, attempt: AttemptRecord) {
+        if self.first.is_none() {
+            self.first = Some(attempt);
+        } else if self.later.len() + 1 < CAPACITY {
+            self.later.push(attempt);
+        } else if let Some(last) = self.later.last_mut() {
+            *last = attempt;
+        }
+    }
+
+    /// Finds the latest attempt that is under way, of those begun at `started` if that is known.
+    pub(crate) fn under_way(&mut self, started: Option<Instant>) -> Option<&mut AttemptRecord> {
+        self.iter_mut().rev().find(|attempt| {
+            attempt.duration.is_none() && started.is_none_or(|started| started == attempt.started)
+        })
+    }
+
+    pub(crate) fn last_mut(&mut self) -> Option<&mut AttemptRecord> {
+        self.iter_mut().next_back()
+    }
+
+    /// Gives those still under way the time that they have taken so far.
+    pub(crate) fn close(&mut self, now: Instant) {
+        for attempt in self.iter_mut() {
+            attempt
+                .duration
+                .get_or_insert(now.saturating_duration_since(attempt.started));
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &AttemptRecord> {
+        self.first.iter().chain(&self.later)
+    }
+
+    fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut AttemptRecord> {
+        self.first.iter_mut().chain(&mut self.later)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remembers_the_first_fifteen_and_the_last() {
+        let start = Instant::now();
+        let mut attempts = Attempts::default();
+        for second in 0..100 {
+            attempts.push(AttemptRecord::begun(start + Duration::from_secs(second)));
+        }
+        let kept: Vec<_> = attempts
+            .iter()
+            .map(|attempt| (attempt.started - start).as_secs())
+            .collect();
+        assert_eq!(kept, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 99]);
+    }
+
+    #[test]
+    fn attempts_side_by_side_keep_their_own_ends() {
+        let start = Instant::now();
+        let later = start + Duration::from_secs(1);
+        let mut attempts = Attempts::default();
+        attempts.push(AttemptRecord::begun(start));
+        attempts.push(AttemptRecord::begun(later));
+        let end = AttemptEnd {
+            status: Some(StatusCode::OK),
+            failure: None,
+            delivery: Delivery::Answered,
+        };
+        attempts
+            .under_way(Some(start))
+            .unwrap()
+            .end(start + Duration::from_secs(3), end);
+        attempts.close(start + Duration::from_secs(4));
+        let seen: Vec<_> = attempts
+            .iter()
+            .map(|attempt| (attempt.status(), attempt.duration().as_secs()))
+            .collect();
+        assert_eq!(seen, [(Some(StatusCode::OK), 3), (None, 3)]);
+    }
+}

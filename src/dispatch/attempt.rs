@@ -1,0 +1,87 @@
+//! The guard of one attempt: whatever becomes of it, its end is noted.
+
+use http::StatusCode;
+use tokio::time::Instant;
+
+use crate::{
+    attempts::AttemptEnd,
+    call::CallRecorder,
+    classify::{as_error, classify, delivery},
+    outcome::{Delivery, Facts, Outcome},
+};
+
+/// An attempt under way. Dropped, it was given up midway.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    /// Taken when the end has been noted.
+    recorder: Option<CallRecorder>,
+    started: Instant,
+}
+
+impl Attempt {
+    pub(super) fn start(recorder: CallRecorder) -> Self {
+        let started = recorder.attempt_started();
+        Self {
+            recorder: Some(recorder),
+            started,
+        }
+    }
+
+    pub(super) fn answered(self, status: StatusCode) {
+        let is_failing = status.is_client_error() || status.is_server_error();
+        let failure = match &self.recorder {
+            Some(recorder) if is_failing => {
+                let facts = Facts {
+                    last_status: Some(status),
+                    ..recorder.snapshot()
+                };
+                classify(None, &facts)
+            }
+            _ => None,
+        };
+        self.end(AttemptEnd {
+            status: Some(status),
+            failure,
+            delivery: Delivery::Answered,
+        });
+    }
+
+    pub(super) fn failed<E: 'static>(self, error: &E) {
+        let failure = self.recorder.as_ref().and_then(|notes| why(notes, error));
+        self.end(AttemptEnd {
+            status: None,
+            failure,
+            delivery: as_error(error).map_or(Delivery::Unknown, delivery),
+        });
+    }
+
+    fn end(mut self, end: AttemptEnd) {
+        if let Some(recorder) = self.recorder.take() {
+            recorder.attempt_ended(Some(self.started), end);
+        }
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if let Some(recorder) = self.recorder.take() {
+            let end = AttemptEnd {
+                status: None,
+                failure: None,
+                delivery: Delivery::Unknown,
+            };
+            recorder.attempt_ended(Some(self.started), end);
+        }
+    }
+}
+
+/// The client could not be made ready: nothing was sent.
+pub(super) fn refused<E: 'static>(recorder: &CallRecorder, error: &E) {
+    recorder.attempt_refused(why(recorder, error));
+}
+
+/// Returns how an attempt failed, if the error's type is known.
+fn why<E: 'static>(recorder: &CallRecorder, error: &E) -> Option<Outcome> {
+    let error = as_error(error)?;
+    classify(Some(error), &recorder.snapshot())
+}

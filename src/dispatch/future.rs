@@ -1,0 +1,81 @@
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use http::Response;
+use pin_project_lite::pin_project;
+
+use super::attempt::Attempt;
+
+pin_project! {
+    /// The response of a [`Dispatch`](super::Dispatch) service.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ResponseFuture<F, E> {
+        #[pin]
+        state: State<F, E>,
+        // Below the state, so that the inner future is dropped before its end is noted.
+        attempt: Option<Attempt>,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    enum State<F, E> {
+        Calling { #[pin] inner: F },
+        Refused { error: Option<E> },
+    }
+}
+
+impl<F, E> ResponseFuture<F, E> {
+    pub(super) fn calling(inner: F, attempt: Option<Attempt>) -> Self {
+        Self {
+            state: State::Calling { inner },
+            attempt,
+        }
+    }
+
+    pub(super) fn refused(error: E) -> Self {
+        Self {
+            state: State::Refused { error: Some(error) },
+            attempt: None,
+        }
+    }
+}
+
+impl<F, B, E> Future for ResponseFuture<F, E>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+    E: 'static,
+{
+    type Output = Result<Response<B>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let result = match this.state.project() {
+            StateProj::Calling { inner } => ready!(inner.poll(cx)),
+            // Polled again after its end, it has nothing more to say.
+            StateProj::Refused { error } => match error.take() {
+                Some(error) => Err(error),
+                None => return Poll::Pending,
+            },
+        };
+        if let Some(attempt) = this.attempt.take() {
+            match &result {
+                Ok(response) => attempt.answered(response.status()),
+                Err(error) => attempt.failed(error),
+            }
+        }
+        Poll::Ready(result)
+    }
+}
+
+impl<F, E> fmt::Debug for ResponseFuture<F, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseFuture")
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,24 @@
+use tower_layer::Layer;
+
+use super::service::Dispatch;
+
+/// Notes every attempt of a call. See the [module](crate::dispatch).
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct DispatchLayer {}
+
+impl DispatchLayer {
+    /// Creates the layer. There is nothing to configure.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {}
+    }
+}
+
+impl<S> Layer<S> for DispatchLayer {
+    type Service = Dispatch<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Dispatch::new(inner)
+    }
+}

@@ -1,0 +1,62 @@
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use tower_service::Service;
+
+use super::{
+    attempt::{Attempt, refused},
+    future::ResponseFuture,
+};
+use crate::{call::CallRecorder, kept::Kept};
+
+/// Notes every attempt that it passes on. See the [module](crate::dispatch).
+#[derive(Clone, Debug)]
+pub struct Dispatch<S> {
+    inner: S,
+    kept: Kept,
+}
+
+impl<S> Dispatch<S> {
+    pub(super) fn new(inner: S) -> Self {
+        Self {
+            inner,
+            kept: Kept::default(),
+        }
+    }
+}
+
+impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for Dispatch<S>
+where
+    S: Service<Request<ReqBody>, Response = Response<ResBody>>,
+    S::Error: Send + 'static,
+{
+    type Response = Response<ResBody>;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future, S::Error>;
+
+    /// Waits for the inner service. Its error is kept and returned by the next call, which can note
+    /// it.
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        if self.kept.is_some() {
+            return Poll::Ready(Ok(()));
+        }
+        self.inner.poll_ready(cx).map(|ready| {
+            if let Err(error) = ready {
+                self.kept.keep(error);
+            }
+            Ok(())
+        })
+    }
+
+    fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
+        let recorder = CallRecorder::of(request.extensions());
+        if let Some(error) = self.kept.take() {
+            if let Some(recorder) = recorder {
+                refused(recorder, &error);
+            }
+            return ResponseFuture::refused(error);
+        }
+        let attempt = recorder.cloned().map(Attempt::start);
+        ResponseFuture::calling(self.inner.call(request), attempt)
+    }
+}

@@ -1,0 +1,91 @@
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Buf;
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use super::recording::{Recording, watch};
+
+pin_project! {
+    /// The body of a response whose call is being recorded.
+    ///
+    /// The record is made when the body has been read to its end, has failed, or is dropped.
+    pub struct ResponseBody<B> {
+        #[pin]
+        inner: B,
+        // Taken when the record has been made, or was made at the head.
+        recording: Option<Recording>,
+        has_ended: bool,
+    }
+}
+
+impl<B> ResponseBody<B> {
+    pub(super) fn new(inner: B, recording: Option<Recording>) -> Self {
+        Self {
+            inner,
+            recording,
+            has_ended: false,
+        }
+    }
+}
+
+impl<B> Body for ResponseBody<B>
+where
+    B: Body,
+    B::Error: 'static,
+{
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let mut this = self.project();
+        if *this.has_ended {
+            return Poll::Ready(None);
+        }
+        let polled = ready!(watch(this.recording, || this.inner.as_mut().poll_frame(cx)));
+        *this.has_ended = !matches!(polled, Some(Ok(_)));
+        if this.recording.is_none() {
+            return Poll::Ready(polled);
+        }
+        // Of a body whose length is known, many readers never ask for what comes after the end.
+        let is_last =
+            matches!(polled, Some(Ok(_))) && watch(this.recording, || this.inner.is_end_stream());
+        if let (Some(recording), Some(Ok(frame))) = (this.recording.as_mut(), &polled) {
+            recording.read(frame.data_ref().map_or(0, Buf::remaining));
+            if !is_last && !frame.is_trailers() {
+                return Poll::Ready(polled);
+            }
+        }
+        if let Some(recording) = this.recording.take() {
+            match &polled {
+                Some(Ok(frame)) => recording.completed(frame.trailers_ref()),
+                Some(Err(error)) => recording.body_failed(error),
+                None => recording.completed(None),
+            }
+        }
+        Poll::Ready(polled)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.has_ended || self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl<B> fmt::Debug for ResponseBody<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseBody")
+            .field("is_recorded", &self.recording.is_none())
+            .finish_non_exhaustive()
+    }
+}

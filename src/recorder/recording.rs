@@ -1,0 +1,302 @@
+//! One call being recorded: from its beginning to exactly one record.
+
+use std::{
+    any::Any,
+    fmt, mem,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
+use tokio::time::Instant;
+
+use super::{
+    bytes_out::bytes_out,
+    layer::Config,
+    told::{CANCELLED, INTERNAL, Told, grpc_status},
+};
+use crate::{
+    call::{CallRecorder, Start},
+    classify::{as_error, classify},
+    endpoint::Target,
+    outcome::{Delivery, Facts, Outcome},
+    record::{BodyEnd, CallRecord, PathTemplate},
+};
+
+static MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// The guard of one call: whatever becomes of it, there is one record.
+///
+/// Dropped, the caller let go: before the head that is a cancelled call, after it a dropped body.
+pub(super) struct Recording {
+    /// Taken when the record is made.
+    open: Option<Open>,
+}
+
+struct Open {
+    config: Config,
+    recorder: CallRecorder,
+    head: Option<(Duration, Told)>,
+    bytes_in: u64,
+}
+
+impl Recording {
+    /// Begins a recording, and puts the call's notes on the request.
+    pub(super) fn begin<B: 'static>(config: &Config, request: &mut Request<B>) -> Self {
+        let headers = request.headers();
+        let start = Start {
+            target: Target::of(request),
+            template: template(request.extensions()),
+            started: Instant::now(),
+            started_at: wall_clock(),
+            bytes_out: bytes_out(headers, request.body()),
+        };
+        let mcp_session = !headers.is_empty() && headers.contains_key(&MCP_SESSION);
+        call_sink(|| config.sink.started(request.method()));
+        let parent = request.extensions_mut().remove();
+        let recorder = CallRecorder::begin(parent, start, mcp_session);
+        request.extensions_mut().insert(recorder.clone());
+        Self {
+            open: Some(Open {
+                config: Arc::clone(config),
+                recorder,
+                head: None,
+                bytes_in: 0,
+            }),
+        }
+    }
+
+    /// The head of the response came. Returns the recording if the body is still to be read.
+    pub(super) fn answered<B>(mut self, response: &Response<B>, has_ended: bool) -> Option<Self> {
+        let open = self.open.as_mut()?;
+        let start = open.recorder.start()?;
+        let at = Instant::now().saturating_duration_since(start.started);
+        let told = Told::by_answer(response, has_ended, &open.recorder.notes());
+        let status = response.status();
+        let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
+            || (status.is_success() && start.target.method() == Method::CONNECT);
+        open.head = Some((at, told));
+        if is_upgrade {
+            self.close(None, None);
+            return None;
+        }
+        if has_ended {
+            self.close(None, Some(BodyEnd::Complete));
+            return None;
+        }
+        Some(self)
+    }
+
+    /// The inner service is not called at all: it could not be made ready.
+    pub(super) fn refused(&self) {
+        if let Some(open) = &self.open {
+            open.recorder.attempt_refused(None);
+        }
+    }
+
+    /// The call failed without an answer.
+    pub(super) fn failed<E: 'static>(mut self, error: &E) {
+        if let Some(open) = self.open.take() {
+            let told = Told::by_error(error, &open.recorder.notes());
+            open.close(told, None, None);
+        }
+    }
+
+    /// So much of the body was read.
+    pub(super) fn read(&mut self, bytes: usize) {
+        if let Some(open) = &mut self.open {
+            let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+            open.bytes_in = open.bytes_in.saturating_add(bytes);
+        }
+    }
+
+    /// The body was read to its end.
+    pub(super) fn completed(mut self, trailers: Option<&HeaderMap>) {
+        let status = trailers.and_then(grpc_status);
+        let failure = status.and_then(|status| {
+            self.judge(|facts| {
+                facts.grpc_status = Some(status);
+                classify(None, facts)
+            })
+        });
+        self.close(failure, Some(BodyEnd::Complete));
+    }
+
+    /// The body failed midway.
+    pub(super) fn body_failed<E: 'static>(mut self, error: &E) {
+        let failure = match as_error(error) {
+            Some(error) => self.judge(|facts| classify(Some(error), facts)),
+            None => None,
+        };
+        self.close(failure.or(Some(INTERNAL)), Some(BodyEnd::Failed));
+    }
+
+    fn judge(&self, judge: impl FnOnce(&mut Facts) -> Option<Outcome>) -> Option<Outcome> {
+        let open = self.open.as_ref()?;
+        let mut facts = open.recorder.snapshot();
+        facts.last_status = open.head.as_ref().and_then(|(_, told)| told.status);
+        judge(&mut facts)
+    }
+
+    /// The code that we called panicked.
+    fn panicked(mut self) {
+        self.close(Some(INTERNAL), Some(BodyEnd::Failed));
+    }
+
+    /// Makes the record. `failure` is what came after the head; what the head says wins over it.
+    fn close(&mut self, failure: Option<Outcome>, body_end: Option<BodyEnd>) {
+        let Some(mut open) = self.open.take() else {
+            return;
+        };
+        match open.head.take() {
+            Some((at, mut told)) => {
+                told.outcome = told.outcome.or(failure);
+                open.close(told, Some(at), body_end);
+            }
+            None => {
+                let told = Told {
+                    outcome: failure,
+                    ..Told::default()
+                };
+                open.close(told, None, None);
+            }
+        }
+    }
+}
+
+impl Open {
+    fn close(self, told: Told, time_to_head: Option<Duration>, body_end: Option<BodyEnd>) {
+        let Some(start) = self.recorder.start() else {
+            return;
+        };
+        let now = Instant::now();
+        let mut notes = mem::take(&mut *self.recorder.notes());
+        notes.attempts.close(now);
+        let mut endpoint = start.target.endpoint();
+        let template = match (&start.template, &self.config.path) {
+            (Some(template), _) => Some(template.clone()),
+            (None, Some(hook)) => call_hook(|| hook(&endpoint)).map(PathTemplate::new),
+            (None, None) => None,
+        };
+        if let Some(template) = &template {
+            endpoint = endpoint.with_path(template.as_str());
+        }
+        let retried = notes.retried.or(told.retried);
+        let record = CallRecord {
+            endpoint,
+            has_template: template.is_some(),
+            status: told.status,
+            outcome: told.outcome,
+            delivery: notes
+                .delivery()
+                .or(told.delivery)
+                .unwrap_or(Delivery::Unknown),
+            attempts: match (notes.facts.requests, retried) {
+                (0, Some(retried)) => retried.attempts(),
+                (0, None) if notes.delivery().is_none() => told.attempts,
+                (noted, _) => noted,
+            },
+            stop: retried.map(|retried| retried.stop()),
+            last_failure: notes.last_failure,
+            attempt_log: notes.attempts,
+            time_to_head,
+            duration: now.saturating_duration_since(start.started),
+            bytes_out: start.bytes_out,
+            bytes_in: self.bytes_in,
+            body_end,
+            request_id: told.request_id,
+            remote_code: told.remote_code,
+            started_at: start.started_at,
+        };
+        call_sink(|| self.config.sink.record(record));
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Some(Open {
+            head: None,
+            recorder,
+            ..
+        }) = &self.open
+        {
+            recorder.cancelled();
+            self.close(Some(CANCELLED), None);
+        } else {
+            self.close(None, Some(BodyEnd::Dropped));
+        }
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recording").finish_non_exhaustive()
+    }
+}
+
+/// Runs somebody else's code, and records the call as broken if that panics. The panic goes on.
+///
+/// A guard, because a future that is merely dropped while something else unwinds did not panic.
+pub(super) fn watch<T>(recording: &mut Option<Recording>, run: impl FnOnce() -> T) -> T {
+    struct Watch<'a>(&'a mut Option<Recording>);
+
+    impl Drop for Watch<'_> {
+        fn drop(&mut self) {
+            if let Some(recording) = self.0.take() {
+                recording.panicked();
+            }
+        }
+    }
+
+    let watch = Watch(recording);
+    let result = run();
+    mem::forget(watch);
+    result
+}
+
+/// Calls a sink, whose panics are its own: the call that is being recorded does not see them.
+///
+/// Also while another panic unwinds: one that is caught before it leaves the drop is allowed there.
+pub(super) fn call_sink(sink: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(sink)) {
+        discard(payload);
+    }
+}
+
+/// As [`call_sink`], for what has a result.
+fn call_hook<T>(hook: impl FnOnce() -> Option<T>) -> Option<T> {
+    let mut result = None;
+    call_sink(|| result = hook());
+    result
+}
+
+/// Drops what was thrown, which may throw in its turn; what that throws is leaked.
+fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(payload);
+    }
+}
+
+/// Returns the route template that came with the request.
+fn template(extensions: &http::Extensions) -> Option<PathTemplate> {
+    if extensions.is_empty() {
+        return None;
+    }
+    if let Some(template) = extensions.get::<PathTemplate>() {
+        return Some(template.clone());
+    }
+    #[cfg(feature = "axum")]
+    if let Some(matched) = extensions.get::<axum::extract::MatchedPath>() {
+        return Some(PathTemplate::new(matched.as_str().to_owned()));
+    }
+    None
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a record says when the call was made; durations come from tokio's clock"
+)]
+fn wall_clock() -> SystemTime {
+    SystemTime::now()
+}

@@ -1,0 +1,86 @@
+use std::{
+    fmt,
+    task::{Context, Poll},
+};
+
+use http::{Request, Response};
+use http_body::Body;
+use tower_service::Service;
+
+use super::{
+    body::ResponseBody,
+    future::ResponseFuture,
+    layer::Config,
+    recording::{Recording, watch},
+};
+use crate::kept::Kept;
+
+/// Records every call once. See the [module](crate::recorder).
+#[derive(Clone)]
+pub struct Recorder<S> {
+    inner: S,
+    config: Option<Config>,
+    kept: Kept,
+}
+
+impl<S> Recorder<S> {
+    pub(super) fn new(inner: S, config: Option<Config>) -> Self {
+        Self {
+            inner,
+            config,
+            kept: Kept::default(),
+        }
+    }
+}
+
+impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for Recorder<S>
+where
+    S: Service<Request<ReqBody>, Response = Response<ResBody>>,
+    S::Error: Send + 'static,
+    ReqBody: 'static,
+    ResBody: Body,
+    ResBody::Error: 'static,
+{
+    type Response = Response<ResponseBody<ResBody>>;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future, S::Error>;
+
+    /// Waits for the inner service. Its error is kept and returned by the next call, which records
+    /// it.
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        if self.kept.is_some() {
+            return Poll::Ready(Ok(()));
+        }
+        self.inner.poll_ready(cx).map(|ready| {
+            if let Err(error) = ready {
+                self.kept.keep(error);
+            }
+            Ok(())
+        })
+    }
+
+    fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
+        let mut recording = self
+            .config
+            .as_ref()
+            .map(|config| Recording::begin(config, &mut request));
+        if let Some(error) = self.kept.take() {
+            if let Some(recording) = &recording {
+                recording.refused();
+            }
+            return ResponseFuture::refused(error, recording);
+        }
+        let inner = &mut self.inner;
+        let future = watch(&mut recording, move || inner.call(request));
+        ResponseFuture::calling(future, recording)
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Recorder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder")
+            .field("inner", &self.inner)
+            .field("records", &self.config.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,124 @@
+//! What the result of a call tells about it, before the notes are asked.
+
+use std::error::Error;
+
+use http::{HeaderMap, Response, StatusCode};
+
+use crate::{
+    call::Notes,
+    class::{ErrorClass, FaultDomain},
+    classify::{as_error, classify, delivery},
+    diagnosis::{Diagnosed, Diagnosis},
+    error::{RetryError, find},
+    headers::request_id,
+    outcome::{Delivery, Facts, Outcome},
+    retried::Retried,
+};
+
+/// What an answer or an error says of its call.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) status: Option<StatusCode>,
+    pub(super) outcome: Option<Outcome>,
+    /// Holds where no attempt was noted.
+    pub(super) delivery: Option<Delivery>,
+    pub(super) attempts: u32,
+    pub(super) retried: Option<Retried>,
+    pub(super) request_id: Option<Box<str>>,
+    pub(super) remote_code: Option<Box<str>>,
+}
+
+impl Told {
+    pub(super) fn by_answer<B>(response: &Response<B>, has_ended: bool, notes: &Notes) -> Self {
+        let status = response.status();
+        let mut told = Self {
+            status: Some(status),
+            delivery: Some(Delivery::Answered),
+            attempts: 1,
+            retried: response.extensions().get().copied(),
+            ..Self::default()
+        };
+        if let Some(diagnosis) = response.extensions().get::<Diagnosis>() {
+            told.adopt(diagnosis);
+        } else if !notes.is_accepted {
+            let facts = Facts {
+                last_status: Some(status),
+                // Of an answer that is all head, the gRPC status stands there.
+                grpc_status: has_ended.then(|| grpc_status(response.headers())).flatten(),
+                ..notes.facts
+            };
+            told.outcome = classify(None, &facts);
+        }
+        if told.request_id.is_none() && !response.headers().is_empty() {
+            told.request_id = request_id(response.headers()).map(Into::into);
+        }
+        told
+    }
+
+    pub(super) fn by_error<E: 'static>(error: &E, notes: &Notes) -> Self {
+        let Some(error) = as_error(error) else {
+            // The type is unknown here. A layer below may have known it, or seen a failing answer.
+            let failure = notes.failure().or_else(|| classify(None, &notes.facts));
+            return Self {
+                outcome: failure.or(Some(INTERNAL)),
+                ..Self::default()
+            };
+        };
+        if let Some(diagnosed) = find::<Diagnosed>(error) {
+            let diagnosis = diagnosed.diagnosis();
+            let mut told = Self {
+                status: diagnosis.status(),
+                retried: retried(error),
+                ..Self::default()
+            };
+            told.adopt(diagnosis);
+            return told;
+        }
+        let outcome = match classify(Some(error), &notes.facts) {
+            Some(outcome) if outcome.class() != ErrorClass::ProxyInternal => outcome,
+            // Boxed, but of a type that nobody knows.
+            _ => notes.failure().unwrap_or(INTERNAL),
+        };
+        let retried = retried(error);
+        Self {
+            outcome: Some(outcome),
+            delivery: Some(retried.map_or_else(|| delivery(error), |retried| retried.delivery())),
+            // A broken connection proves an attempt; other failures may lie on our own side.
+            attempts: u32::from(outcome.class() == ErrorClass::Network),
+            retried,
+            ..Self::default()
+        }
+    }
+
+    /// Takes over what was diagnosed further in.
+    fn adopt(&mut self, diagnosis: &Diagnosis) {
+        self.outcome = Some(diagnosis.outcome());
+        self.delivery = Some(diagnosis.delivery());
+        self.attempts = diagnosis.attempts();
+        self.request_id = diagnosis.request_id().map(Into::into);
+        self.remote_code = diagnosis.code().map(Into::into);
+    }
+}
+
+/// Something broke on our own side.
+pub(super) const INTERNAL: Outcome =
+    Outcome::new(ErrorClass::ProxyInternal, FaultDomain::Proxy, None);
+
+/// The caller let go before there was an answer.
+pub(super) const CANCELLED: Outcome =
+    Outcome::new(ErrorClass::Cancelled, FaultDomain::Client, None);
+
+fn retried(error: &(dyn Error + 'static)) -> Option<Retried> {
+    find::<RetryError>(error).map(RetryError::retried)
+}
+
+/// Returns the gRPC status of a head or of trailers. What is no number is no status.
+pub(super) fn grpc_status(headers: &HeaderMap) -> Option<u32> {
+    headers
+        .get("grpc-status")?
+        .to_str()
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
+}

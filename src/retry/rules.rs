@@ -1,0 +1,107 @@
+use std::{
+    fmt,
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use http::{HeaderMap, Request};
+
+use crate::{
+    attempt::Attempt,
+    backoff::{Backoff, Random},
+    budget::RetryBudget,
+    endpoint::Endpoint,
+    outcome::Idempotency,
+};
+
+/// What a [`RetryLayer`](super::RetryLayer) was told, shared by its services and their calls.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub(super) max_attempts: u32,
+    pub(super) backoff: Backoff,
+    pub(super) budget: Option<RetryBudget>,
+    /// `None`: what the server asks for is not even read.
+    pub(super) retry_after_limit: Option<Duration>,
+    pub(super) replay_limit: usize,
+    pub(super) total_limit: Option<Duration>,
+    pub(super) request_timeout_is_total: bool,
+    pub(super) only_declared: bool,
+    pub(super) repeat_unsent: bool,
+    pub(super) capture_connection: bool,
+    pub(super) retry_if: Option<Hook<dyn Fn(&Attempt<'_>) -> bool + Send + Sync>>,
+    pub(super) on_retry: Option<Hook<dyn Fn(&Attempt<'_>) + Send + Sync>>,
+    pub(super) announce: Option<Hook<dyn Fn(u32, Option<Duration>, &mut HeaderMap) + Send + Sync>>,
+    pub(super) random: Arc<Random>,
+    warned: Arc<AtomicBool>,
+}
+
+impl Rules {
+    pub(super) fn new() -> Self {
+        Self {
+            max_attempts: 3,
+            backoff: Backoff::default(),
+            budget: Some(RetryBudget::default()),
+            retry_after_limit: Some(Duration::from_secs(30)),
+            replay_limit: 64 * 1024,
+            total_limit: None,
+            request_timeout_is_total: false,
+            only_declared: false,
+            repeat_unsent: true,
+            capture_connection: false,
+            retry_if: None,
+            on_retry: None,
+            announce: None,
+            random: Arc::new(Random::new()),
+            warned: Arc::default(),
+        }
+    }
+
+    /// Takes note of a new call.
+    pub(super) fn welcome<B>(&self, request: &Request<B>) {
+        self.warn_if_undeclared(request);
+        if let Some(budget) = &self.budget {
+            budget.deposit();
+        }
+    }
+
+    /// Says once that there is a request which declares nothing, where only declared ones are
+    /// repeated: somebody forgot to, and would otherwise find out in the next outage.
+    fn warn_if_undeclared<B>(&self, request: &Request<B>) {
+        if self.only_declared
+            && Idempotency::declared(request).is_none()
+            && !self.warned.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                endpoint = %Endpoint::of(request),
+                "request declares no idempotency and is never repeated; further ones are not reported",
+            );
+        }
+    }
+}
+
+/// A function of the user's, which prints as one.
+pub(super) struct Hook<F: ?Sized>(pub(super) Arc<F>);
+
+impl<F: ?Sized> Clone for Hook<F> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<F: ?Sized> Deref for Hook<F> {
+    type Target = F;
+
+    fn deref(&self) -> &F {
+        &self.0
+    }
+}
+
+impl<F: ?Sized> fmt::Debug for Hook<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hook")
+    }
+}

@@ -1,0 +1,84 @@
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use super::watch::Watch;
+use crate::error::BoxError;
+
+/// The body of a response from [`Timeout`](super::Timeout).
+pub type ResponseBody<B> = TimeoutBody<B>;
+
+/// The body of a request that went through [`RequestBodyTimeout`](super::RequestBodyTimeout).
+pub type RequestBody<B> = TimeoutBody<B>;
+
+pin_project! {
+    /// A body that fails with a [`TimeoutError`](crate::TimeoutError) if its reader has to wait too
+    /// long, and is the inner body in everything else: frames, trailers, size, end.
+    ///
+    /// After an error it ends.
+    #[derive(Debug)]
+    pub struct TimeoutBody<B> {
+        #[pin]
+        inner: B,
+        watch: Option<Watch>,
+        ended: bool,
+    }
+}
+
+impl<B> TimeoutBody<B> {
+    pub(super) fn new(inner: B, watch: Option<Watch>) -> Self {
+        Self {
+            inner,
+            watch,
+            ended: false,
+        }
+    }
+}
+
+impl<B> Body for TimeoutBody<B>
+where
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    type Data = B::Data;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let this = self.project();
+        if *this.ended {
+            return Poll::Ready(None);
+        }
+        // What is there is handed out, however late.
+        if let Poll::Ready(frame) = this.inner.poll_frame(cx) {
+            if let Some(watch) = this.watch {
+                watch.answered();
+            }
+            *this.ended = !matches!(frame, Some(Ok(_)));
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        let Some(watch) = this.watch else {
+            return Poll::Pending;
+        };
+        let error = ready!(watch.poll_expired(cx));
+        *this.ended = true;
+        Poll::Ready(Some(Err(error.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended || self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.ended {
+            return SizeHint::with_exact(0);
+        }
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,59 @@
+use std::task::{Context, Poll, ready};
+
+use http::{Request, Response};
+use tower_service::Service;
+
+use super::{body::ResponseBody, future::ResponseFuture, layer::TimeoutLayer};
+use crate::{endpoint::Target, error::BoxError};
+
+/// Limits how long the responses of a service may take. See the [module](super) for an example.
+#[derive(Debug)]
+pub struct Timeout<S> {
+    inner: S,
+    config: TimeoutLayer,
+    /// Why the service could not be made ready: the next call returns it.
+    not_ready: Option<BoxError>,
+}
+
+impl<S> Timeout<S> {
+    pub(super) fn new(inner: S, config: TimeoutLayer) -> Self {
+        Self {
+            inner,
+            config,
+            not_ready: None,
+        }
+    }
+}
+
+impl<S: Clone> Clone for Timeout<S> {
+    /// A clone is not ready, nor has it failed to be.
+    fn clone(&self) -> Self {
+        Self::new(self.inner.clone(), self.config.clone())
+    }
+}
+
+impl<S, B, ResBody> Service<Request<B>> for Timeout<S>
+where
+    S: Service<Request<B>, Response = Response<ResBody>>,
+    S::Error: Into<BoxError>,
+{
+    type Response = Response<ResponseBody<ResBody>>;
+    type Error = BoxError;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        if self.not_ready.is_none() {
+            self.not_ready = ready!(self.inner.poll_ready(cx)).err().map(Into::into);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        if let Some(error) = self.not_ready.take() {
+            return ResponseFuture::not_ready(error);
+        }
+        let target = Target::of(&request);
+        let limit = self.config.limit_of(&request);
+        ResponseFuture::running(self.inner.call(request), limit, target, self.config.body())
+    }
+}

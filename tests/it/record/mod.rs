@@ -1,0 +1,20 @@
+//! Every call has one record, and the record is right.
+
+mod body;
+mod endings;
+#[cfg(feature = "metrics")]
+mod metrics;
+mod nested;
+mod sinks;
+mod storm;
+mod wire;
+
+use tower_diagnose::{CallRecord, RecentCalls};
+
+/// The one record that there is.
+#[track_caller]
+fn only(calls: &RecentCalls) -> CallRecord {
+    let mut records = calls.snapshot();
+    assert_eq!(calls.total(), 1, "{records:#?}");
+    records.remove(0)
+}

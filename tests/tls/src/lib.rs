@@ -1,0 +1,1 @@
+//! What only TLS does: see `tests/`.

@@ -1,0 +1,82 @@
+use super::*;
+
+fn endpoint(method: &str, uri: &str) -> Endpoint {
+    Endpoint::of(&Request::builder().method(method).uri(uri).body(()).unwrap())
+}
+
+#[test]
+fn prints_method_and_path_and_never_the_rest() {
+    let long = format!("http://h/{}", "a/".repeat(100));
+    for (method, uri, short, url) in [
+        (
+            "GET",
+            "/api/modules?key=1",
+            "GET /api/modules",
+            "/api/modules",
+        ),
+        ("GET", "http://u:p@h:1/a?b#c", "GET /a", "http://h:1/a"),
+        ("POST", "https://h", "POST /", "https://h/"),
+        ("OPTIONS", "*", "OPTIONS *", "*"),
+        ("CONNECT", "u:p@h:443", "CONNECT h:443", "h:443"),
+        (
+            "GET",
+            "/bot1:abc/x",
+            "GET /bot[redacted]/x",
+            "/bot[redacted]/x",
+        ),
+        (
+            "GET",
+            &long,
+            &format!("GET /{}a/a/a/a/…", "a/".repeat(55)),
+            &long,
+        ),
+    ] {
+        let endpoint = endpoint(method, uri);
+        assert_eq!(endpoint.to_string(), short, "{uri}");
+        assert_eq!(format!("{endpoint:#}"), url, "{uri}");
+    }
+}
+
+#[test]
+fn a_template_replaces_the_path_and_keeps_the_origin() {
+    let endpoint = endpoint("GET", "http://h:1/users/42").with_path("/users/{id}");
+    assert_eq!(endpoint.to_string(), "GET /users/{id}");
+    assert_eq!(format!("{endpoint:#}"), "http://h:1/users/{id}");
+}
+
+#[test]
+fn how_it_is_stored_does_not_show() {
+    let uri = "http://host.example/a/path?with=query";
+    let request = Request::builder().uri(uri).body(()).unwrap();
+    let copied = Target::of(&request).into_endpoint();
+    let cloned = Target::with_secrets(&request).into_endpoint();
+    assert_eq!(copied, cloned);
+    assert_eq!(
+        format!("{copied:#} {copied}"),
+        format!("{cloned:#} {cloned}")
+    );
+}
+
+#[test]
+fn what_a_layer_keeps_is_small_and_loses_nothing() {
+    assert!(size_of::<Target>() <= 96, "{}", size_of::<Target>());
+    let long = format!("https://user:secret@h/{}", "a/".repeat(100));
+    for (method, uri) in [
+        ("GET", "http://user:secret@h:1/a?b=secret"),
+        ("CONNECT", "user:secret@h:443"),
+        ("PROPFIND", "http://h/a?b=secret"),
+        ("PURGE", "/a"),
+        ("OPTIONS", "*"),
+        ("GET", "ftp://h/a"),
+        ("PATCH", &long),
+    ] {
+        let request = Request::builder().method(method).uri(uri).body(()).unwrap();
+        let (plain, whole) = (Target::of(&request), Target::with_secrets(&request));
+        assert_eq!(plain.method(), method);
+        assert_eq!(plain.endpoint(), whole.endpoint(), "{uri}");
+        assert!(!format!("{plain:?} {whole:?}").contains("secret"), "{uri}");
+        if uri.contains("secret") {
+            assert_eq!(whole.uri(), Some(request.uri()));
+        }
+    }
+}
