@@ -97,6 +97,9 @@ impl Call {
                 reads: has_body && self.config.body_cap > 0,
             };
         }
+        if let (true, Some(recorder)) = (status.as_u16() >= 400, &self.recorder) {
+            recorder.accepted();
+        }
         if self.config.protocols.is_empty() || !has_body {
             return Look::Nowhere;
         }

@@ -12,6 +12,8 @@ mod diagnose_sockets;
 mod record;
 mod support;
 
+mod respond;
+mod respond_axum;
 mod retry;
 mod retry_hooks;
 mod retry_ready;
