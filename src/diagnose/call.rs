@@ -75,9 +75,10 @@ impl Call {
         }
     }
 
-    /// Returns whether an answer is fine by its status, and no more is to be looked at.
+    /// Returns whether an answer is fine by its status, as everybody would say, and no more is to be
+    /// looked at.
     pub(super) fn is_plain(&self, status: StatusCode) -> bool {
-        !self.config.is_failure(status) && self.config.protocols.is_empty()
+        status.as_u16() < 400 && self.config.protocols.is_empty() && !self.config.is_failure(status)
     }
 
     /// Decides what to read of an answer.
