@@ -49,6 +49,10 @@ impl<'a> Needles<'a> {
         Self::sorted(found.0)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
     fn sorted(mut texts: Vec<Cow<'a, str>>) -> Self {
         texts.sort_unstable();
         texts.dedup();

@@ -57,13 +57,15 @@ pub(super) enum Look {
 }
 
 impl Call {
+    #[inline]
     pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
         Self {
             target: Target::with_secrets(request),
             secrets: Secrets::of(request.headers(), &config.redacted),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
-            has_mcp_session: request.headers().contains_key(&MCP_SESSION_ID),
+            has_mcp_session: !request.headers().is_empty()
+                && request.headers().contains_key(&MCP_SESSION_ID),
             #[cfg(feature = "axum")]
             matched_path: config
                 .is_server
@@ -71,6 +73,12 @@ impl Call {
                 .flatten(),
             config: Arc::clone(config),
         }
+    }
+
+    /// Returns whether an answer is fine by its status, as everybody would say, and no more is to be
+    /// looked at.
+    pub(super) fn is_plain(&self, status: StatusCode) -> bool {
+        status.as_u16() < 400 && self.config.protocols.is_empty() && !self.config.is_failure(status)
     }
 
     /// Decides what to read of an answer.
