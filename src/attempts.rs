@@ -38,7 +38,8 @@ impl AttemptRecord {
     pub(crate) fn end(&mut self, now: Instant, end: AttemptEnd) {
         self.duration = Some(now.saturating_duration_since(self.started));
         self.status = end.status;
-        self.failure = end.failure;
+        // Whoever repeats it may have explained it already, before it was dropped.
+        self.failure = end.failure.or(self.failure);
         self.delivery = end.delivery;
     }
 

@@ -174,7 +174,10 @@ impl CallRecorder {
 
     /// The answer is no failure, whatever its status says.
     pub(crate) fn accepted(&self) {
-        self.note(|notes| notes.is_accepted = true);
+        self.note(|notes| {
+            notes.is_accepted = true;
+            notes.failure = None;
+        });
     }
 
     /// The retries are over.
@@ -233,6 +236,11 @@ impl Notes {
 
     pub(crate) fn failure(&self) -> Option<Outcome> {
         self.failure
+    }
+
+    /// Returns the failure of the last attempt and forgets it: what is noted from here on came later.
+    pub(crate) fn take_failure(&mut self) -> Option<Outcome> {
+        self.failure.take()
     }
 
     fn end_attempt(&mut self, started: Option<Instant>, now: Instant, end: AttemptEnd) {

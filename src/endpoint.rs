@@ -30,13 +30,12 @@ impl Endpoint {
         Target::of(request).into_endpoint()
     }
 
-    /// Creates an endpoint of parts that may be printed: an origin such as `http://host:port`, or
-    /// nothing, and a path.
-    pub(crate) fn new(method: Method, origin: &str, path: &str) -> Self {
-        let text = [origin, path].concat();
+    /// Creates an endpoint of parts that may be printed: those of an origin, `http`, `://` and
+    /// `host:port`, which may be empty, and a path. Allocates nothing if they are short.
+    pub(crate) fn new(method: Method, origin: [&str; 3], path: &str) -> Self {
         Self {
             method,
-            target: Stored::of(&text, origin.len()),
+            target: Stored::of(origin, path),
         }
     }
 
@@ -55,7 +54,7 @@ impl Endpoint {
     /// Returns the same endpoint under another path, a route template for instance.
     #[must_use]
     pub fn with_path(&self, path: &str) -> Self {
-        Self::new(self.method.clone(), self.target.split().0, path)
+        Self::new(self.method.clone(), [self.target.split().0, "", ""], path)
     }
 
     /// Returns the absolute URL without userinfo and query, if the request had one.
@@ -115,22 +114,29 @@ enum Stored {
 }
 
 impl Stored {
-    fn of(text: &str, origin: usize) -> Self {
+    fn of(origin: [&str; 3], path: &str) -> Self {
+        let [scheme, separator, host] = origin;
+        let parts = [scheme, separator, host, path];
+        let origin = origin.iter().map(|part| part.len()).sum();
+        Self::in_place(&parts, origin).unwrap_or_else(|| Self::Heap {
+            origin,
+            text: parts.concat().into(),
+        })
+    }
+
+    fn in_place(parts: &[&str], origin: usize) -> Option<Self> {
         let mut bytes = [0; IN_PLACE];
-        match (
-            bytes.get_mut(..text.len()),
-            u8::try_from(text.len()),
-            u8::try_from(origin),
-        ) {
-            (Some(place), Ok(len), Ok(origin)) => {
-                place.copy_from_slice(text.as_bytes());
-                Self::InPlace { len, origin, bytes }
-            }
-            _ => Self::Heap {
-                origin,
-                text: text.into(),
-            },
+        let mut len = 0;
+        for part in parts {
+            let end = len + part.len();
+            bytes.get_mut(len..end)?.copy_from_slice(part.as_bytes());
+            len = end;
         }
+        Some(Self::InPlace {
+            len: u8::try_from(len).ok()?,
+            origin: u8::try_from(origin).ok()?,
+            bytes,
+        })
     }
 
     fn as_str(&self) -> &str {

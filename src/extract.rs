@@ -262,6 +262,9 @@ fn is_plain(prefix: &[u8], complete: bool) -> bool {
 }
 
 fn label(content_type: &str) -> Label {
+    if content_type == "application/json" {
+        return Label::Json;
+    }
     let essence = content_type
         .split([';', ','])
         .next()

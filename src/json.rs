@@ -139,3 +139,7 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 #[path = "../tests/unit/json.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "../tests/unit/json_hostile.rs"]
+mod hostile;

@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
             }
             (Field::Wrapper, b'{') if role == Role::Top => {
                 let mut inner = self.object(Role::Error, path, within);
-                if inner.is_item() || inner.errors {
+                if inner.is_strong() || inner.errors {
                     words.put(Slot::Wrapped, inner.text(false));
                     words.adopt(&mut inner);
                 }
@@ -267,6 +267,8 @@ impl<'a> Reader<'a> {
             _ => false,
         };
         let is_text = is_text && !(role == Role::Top && field(key) == Field::Wrapper);
+        // Beside a text that says what went wrong, no member is taken for a field.
+        let is_text = is_text && !words.is_item();
         if !is_text || words.fields.is_full() || key.starts_with("$serde_json") {
             words.mixed |= matches!(first, b'"' | b'{');
             self.lexer.skip();

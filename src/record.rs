@@ -170,6 +170,7 @@ impl CallRecord {
 
     /// Returns the attempts that a [`DispatchLayer`](crate::DispatchLayer) saw: the first fifteen and
     /// the last.
+    #[must_use]
     pub fn attempt_log(&self) -> impl DoubleEndedIterator<Item = &AttemptRecord> {
         self.attempt_log.iter()
     }

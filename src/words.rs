@@ -67,7 +67,11 @@ impl<'a> Words<'a> {
         self.aws_type = self.aws_type.take().or(inner.aws_type.take());
     }
 
+    /// Returns the best code; an `error` that is one and was not said counts.
     pub(crate) fn take_code(&mut self) -> Option<Cow<'a, str>> {
+        if let Some(code) = self.take(Slot::Error).filter(|error| is_code(error)) {
+            self.put_code(Rank::Code, code);
+        }
         self.code.take().map(|(_, code)| code)
     }
 
@@ -79,8 +83,14 @@ impl<'a> Words<'a> {
 
     /// Returns whether there is a text that can be no field of a form.
     pub(crate) fn is_item(&self) -> bool {
-        let strong = |slot: Slot| self.has(slot) && !slot.is_weak();
-        self.item || SLOTS.into_iter().any(strong) || self.has_lang && self.value.is_some()
+        self.item || self.is_strong() || self.has_lang && self.value.is_some()
+    }
+
+    /// Returns whether there is a text by a name that only errors have.
+    pub(crate) fn is_strong(&self) -> bool {
+        SLOTS
+            .into_iter()
+            .any(|slot| self.has(slot) && !slot.is_weak())
     }
 
     /// Keeps which part of the request it was about; a minor place gives way to another.

@@ -58,7 +58,6 @@ mod config;
 mod excerpt;
 mod failed;
 mod future;
-mod inspect;
 mod layer;
 mod log;
 mod peeked;

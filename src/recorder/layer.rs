@@ -77,3 +77,7 @@ impl fmt::Debug for RecorderLayer {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/recorder.rs"]
+mod tests;

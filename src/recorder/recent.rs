@@ -55,14 +55,18 @@ impl RecentCalls {
     /// Returns the records that pass `filter`, newest first.
     #[must_use]
     pub fn matching(&self, filter: &CallFilter) -> Vec<CallRecord> {
-        let records = self.ring.pointers();
-        records
-            .iter()
+        self.newest(filter)
+            .map(|record| (*record).clone())
+            .collect()
+    }
+
+    pub(super) fn newest(&self, filter: &CallFilter) -> impl Iterator<Item = Arc<CallRecord>> {
+        self.ring
+            .pointers()
+            .into_iter()
             .rev()
             .filter(|record| filter.matches(record))
             .take(filter.most())
-            .map(|record| (**record).clone())
-            .collect()
     }
 
     /// Returns how many calls were recorded since the beginning, those no longer kept included.

@@ -72,7 +72,13 @@ impl Recording {
         let open = self.open.as_mut()?;
         let start = open.recorder.start()?;
         let at = Instant::now().saturating_duration_since(start.started);
-        let told = Told::by_answer(response, has_ended, &open.recorder.notes());
+        let told = {
+            let mut notes = open.recorder.notes();
+            // Whatever the attempts came to, this is the answer. A layer further in that watches the
+            // body may still note a failure.
+            notes.take_failure();
+            Told::by_answer(response, has_ended, &notes)
+        };
         let status = response.status();
         let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
             || (status.is_success() && start.target.method() == Method::CONNECT);
@@ -151,7 +157,8 @@ impl Recording {
         };
         match open.head.take() {
             Some((at, mut told)) => {
-                told.outcome = told.outcome.or(failure);
+                let noted = || open.recorder.notes().failure();
+                told.outcome = told.outcome.or_else(noted).or(failure);
                 open.close(told, Some(at), body_end);
             }
             None => {
@@ -297,6 +304,6 @@ fn template(extensions: &http::Extensions) -> Option<PathTemplate> {
     clippy::disallowed_methods,
     reason = "a record says when the call was made; durations come from tokio's clock"
 )]
-fn wall_clock() -> SystemTime {
+pub(super) fn wall_clock() -> SystemTime {
     SystemTime::now()
 }

@@ -20,7 +20,7 @@ use crate::{
     attempt::{Answer, Attempt},
     budget::Withdrawal,
     call::CallRecorder,
-    classify::delivery,
+    classify::{classify, delivery},
     decision::{
         Case, Failure, Permission, RetryDecision, decide, is_failure, is_given_up,
         is_retryable_error, is_retryable_status, retried_below,
@@ -254,6 +254,12 @@ impl<B> Operation<B> {
         };
         if let Some(on_retry) = &self.rules.on_retry {
             self.ask(&**on_retry, &case, answer, retryable);
+        }
+        // Only here is it known that an attempt dropped midway had run out of time.
+        if let (Some(recorder), Answer::Error(error)) = (&self.recorder, answer) {
+            if let Some(failure) = classify(Some(error), &recorder.snapshot()) {
+                recorder.repeating(failure);
+            }
         }
         tracing::debug!(
             endpoint = self.endpoint().map(tracing::field::display),

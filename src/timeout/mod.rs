@@ -42,7 +42,8 @@
 //! [`TimeoutLayer::limit_for`] returns, else the layer's own. Zero means "already expired": the service
 //! is still asked once, and only what it has at once gets through. [`Duration::MAX`] means no limit, as
 //! does everything above 30 years. The error is a [`TimeoutError`](crate::TimeoutError) in a
-//! [`BoxError`](crate::BoxError); errors of the service pass unchanged.
+//! [`BoxError`](crate::BoxError); errors of the service pass unchanged. It names the path, or the
+//! [`PathTemplate`](crate::PathTemplate) among the request's extensions.
 //!
 //! An answer that is ready wins over a limit that has run out, and what was read of a body is handed
 //! out however late it is. The clock starts when the future, or the body, is first polled and has to

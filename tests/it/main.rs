@@ -4,6 +4,7 @@ mod classify;
 mod conformance;
 mod diagnose;
 mod diagnose_bodies;
+mod diagnose_inspect;
 mod diagnose_log;
 mod diagnose_secrets;
 mod diagnose_server;
@@ -11,6 +12,8 @@ mod diagnose_sockets;
 mod record;
 mod support;
 
+mod respond;
+mod respond_axum;
 mod retry;
 mod retry_hooks;
 mod retry_ready;

@@ -16,8 +16,8 @@ use http::{Request, Response};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_diagnose::{
-    BoxError, RequestTimeout, TimeoutError, TimeoutLayer, TimeoutScope, find, is_timeout,
-    timeout as limits,
+    BoxError, PathTemplate, RequestTimeout, TimeoutError, TimeoutLayer, TimeoutScope, find,
+    is_timeout, timeout as limits,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -70,6 +70,28 @@ async fn names_the_endpoint_and_the_limit_and_nothing_secret() {
     assert_eq!(error.endpoint().to_string(), "GET /reports/[redacted]");
     assert!(error.elapsed() >= 30 * MS && error.elapsed() <= 32 * MS);
     assert_eq!(error.attempts(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_the_template_where_the_request_brings_one() {
+    let layer = TimeoutLayer::new(30 * MS);
+    for (uri, template, text) in [
+        (
+            "/users/42?x",
+            "/users/{id}",
+            "GET /users/{id} timed out after 30ms",
+        ),
+        (
+            "http://h/users/42",
+            "/users/{id}",
+            "GET /users/{id} timed out after 30ms",
+        ),
+    ] {
+        let mut request = request(uri);
+        request.extensions_mut().insert(PathTemplate::new(template));
+        let (error, _) = outcome(&layer, 50 * MS, request).await;
+        assert_eq!(error.as_deref(), Some(text));
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -82,6 +82,24 @@ async fn a_body_that_tells_its_end_needs_no_further_poll() {
 }
 
 #[tokio::test]
+async fn a_body_is_not_polled_after_its_end_and_its_hints_are_passed_on() {
+    for last in [Step::Data("b"), Step::Fail] {
+        let calls = RecentCalls::new(10);
+        let body = || Scripted::new([Step::Data("a"), last.clone()]);
+        let service = service_fn(|_: Request<()>| ready(Ok::<_, BoxError>(response(200, body()))));
+        let service = RecorderLayer::new(calls.clone()).layer(service);
+        let mut body = service.oneshot(Request::new(())).await.unwrap().into_body();
+        assert_eq!(body.size_hint().exact(), Some(2));
+        assert!(!body.is_end_stream());
+        while let Some(Ok(_)) = body.frame().await {}
+        // The scripted body panics if it is polled again.
+        assert!(body.frame().await.is_none());
+        assert!(body.is_end_stream());
+        assert_eq!(calls.total(), 1);
+    }
+}
+
+#[tokio::test]
 async fn an_answer_without_a_body_is_complete_at_its_head() {
     let record = after(
         || Ok(response(204, Scripted::telling_its_end([]))),

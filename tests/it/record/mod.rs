@@ -5,7 +5,10 @@ mod endings;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod nested;
+#[cfg(feature = "axum")]
+mod page;
 mod sinks;
+mod stack;
 mod storm;
 mod wire;
 

@@ -242,6 +242,12 @@ async fn an_error_of_poll_ready_is_kept_for_the_next_call_and_recorded() {
     assert_eq!(record.error_class(), Some(ErrorClass::Network));
     assert_eq!(record.delivery(), Delivery::NotSent);
     assert_eq!(record.attempts(), 0);
+
+    // Also where nobody else was there to see that nothing was sent.
+    let calls = RecentCalls::new(10);
+    let mut service = RecorderLayer::new(calls.clone()).layer(Broken { polled: false });
+    drop(service.ready().await.unwrap().call(Request::new(())).await);
+    assert_eq!(only(&calls).delivery(), Delivery::NotSent);
 }
 
 #[tokio::test]
