@@ -33,7 +33,9 @@ impl<B> Service<Request<B>> for Bare {
     }
 
     fn call(&mut self, _: Request<B>) -> Answer {
-        Answer { pending: self.pending }
+        Answer {
+            pending: self.pending,
+        }
     }
 }
 

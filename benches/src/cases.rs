@@ -61,7 +61,11 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Output> {
     let bare = Bare { pending };
     let nothing = |record: CallRecord| drop(record);
-    let time_limiter = || TimeLimiterLayer::<_>::builder().timeout_duration(LIMIT).build();
+    let time_limiter = || {
+        TimeLimiterLayer::<_>::builder()
+            .timeout_duration(LIMIT)
+            .build()
+    };
     let repeat = || {
         ResilienceRetryLayer::<http::Request<Body>, _, BoxError>::builder()
             .max_attempts(3)
@@ -86,7 +90,9 @@ pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Outpu
                 .service(bare),
         ),
         "tower-http trace" => visitor.visit(
-            TraceLayer::new_for_http().make_span_with(DefaultMakeSpan::new()).layer(bare),
+            TraceLayer::new_for_http()
+                .make_span_with(DefaultMakeSpan::new())
+                .layer(bare),
         ),
         "by hand" => visitor.visit(
             ServiceBuilder::new()
@@ -106,8 +112,9 @@ pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Outpu
         "diagnose" => visitor.visit(DiagnoseLayer::new().layer(bare)),
         "retry" => visitor.visit(RetryLayer::new().layer(bare)),
         "retry, sent only" => visitor.visit(RetryLayer::new().repeat_unsent(false).layer(bare)),
-        "recorder and dispatch" => visitor
-            .visit(RecorderLayer::new(nothing).layer(DispatchLayer::new().layer(bare))),
+        "recorder and dispatch" => {
+            visitor.visit(RecorderLayer::new(nothing).layer(DispatchLayer::new().layer(bare)))
+        }
         "client stack" => visitor.visit(ClientStack::new(LIMIT).layer(bare)),
         "client stack, sent only" => {
             let retry = RetryLayer::new().repeat_unsent(false);

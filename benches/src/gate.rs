@@ -16,12 +16,23 @@ fn baseline() -> PathBuf {
 fn measured() -> Option<BTreeMap<String, (f64, f64)>> {
     let mut rows = BTreeMap::new();
     for shape in Shape::ALL {
-        let bare = Case { name: "bare", shape, pending: 1 };
+        let bare = Case {
+            name: "bare",
+            shape,
+            pending: 1,
+        };
         let (instructions, allocations) = (bare.instructions()?, bare.allocations());
         for name in OURS {
-            let case = Case { name, shape, pending: 1 };
+            let case = Case {
+                name,
+                shape,
+                pending: 1,
+            };
             let key = format!("{name} | {}", shape.name());
-            let row = (case.instructions()? - instructions, case.allocations() - allocations);
+            let row = (
+                case.instructions()? - instructions,
+                case.allocations() - allocations,
+            );
             rows.insert(key, row);
         }
     }
@@ -70,8 +81,15 @@ pub fn check() -> ExitCode {
             dearer += 1;
         }
     }
-    println!("{} cases measured, {dearer} dearer than the baseline allows", rows.len());
-    if dearer == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!(
+        "{} cases measured, {dearer} dearer than the baseline allows",
+        rows.len()
+    );
+    if dearer == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn parse(line: &str) -> Option<(String, (f64, f64))> {

@@ -41,7 +41,10 @@ impl<T, F: FnOnce(&mut dyn FnMut(u64)) -> T> Visitor for Drive<F> {
         S::Error: Into<BoxError>,
         R: http_body::Body,
     {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
         let configured = Configured::new();
         let shape = self.shape;
         let mut future_bytes = 0;
@@ -133,7 +136,11 @@ impl Case {
     }
 
     fn drive<T>(self, calls: u64, around: impl FnOnce(&mut dyn FnMut(u64)) -> T) -> (T, usize) {
-        let drive = Drive { shape: self.shape, calls, around };
+        let drive = Drive {
+            shape: self.shape,
+            calls,
+            around,
+        };
         cases::with(self.name, self.pending, drive).expect("every case of the table has a service")
     }
 }
@@ -144,7 +151,11 @@ pub fn run_case(name: &str, shape: &str, pending: &str, calls: &str) -> ExitCode
     let (Some(shape), Ok(pending), Ok(calls)) = (shape, pending.parse(), calls.parse()) else {
         return ExitCode::from(2);
     };
-    let drive = Drive { shape, calls, around: |_: &mut dyn FnMut(u64)| () };
+    let drive = Drive {
+        shape,
+        calls,
+        around: |_: &mut dyn FnMut(u64)| (),
+    };
     match cases::with(name, pending, drive) {
         Some(_) => ExitCode::SUCCESS,
         None => ExitCode::from(2),

@@ -25,12 +25,18 @@ pub struct CloneAndRepeat {
 
 impl CloneAndRepeat {
     pub fn new() -> Self {
-        Self { left: 2, budget: None }
+        Self {
+            left: 2,
+            budget: None,
+        }
     }
 
     pub fn with_budget() -> Self {
         let budget = TpsBudget::new(Duration::from_secs(10), 10, 0.2);
-        Self { left: 2, budget: Some(Arc::new(budget)) }
+        Self {
+            left: 2,
+            budget: Some(Arc::new(budget)),
+        }
     }
 }
 
@@ -42,13 +48,21 @@ impl Policy<Request<Body>, Response<Full<Bytes>>, BoxError> for CloneAndRepeat {
         _: &mut Request<Body>,
         result: &mut Result<Response<Full<Bytes>>, BoxError>,
     ) -> Option<Self::Future> {
-        if result.as_ref().is_ok_and(|response| !response.status().is_server_error()) {
+        if result
+            .as_ref()
+            .is_ok_and(|response| !response.status().is_server_error())
+        {
             if let Some(budget) = &self.budget {
                 budget.deposit();
             }
             return None;
         }
-        if self.left == 0 || self.budget.as_ref().is_some_and(|budget| !budget.withdraw()) {
+        if self.left == 0
+            || self
+                .budget
+                .as_ref()
+                .is_some_and(|budget| !budget.withdraw())
+        {
             return None;
         }
         self.left -= 1;

@@ -18,7 +18,10 @@ pub struct Configured {
 
 impl Configured {
     pub fn new() -> Self {
-        let configured = Self { agent: fresh("client/1"), tenant: fresh("tenant-7") };
+        let configured = Self {
+            agent: fresh("client/1"),
+            tenant: fresh("tenant-7"),
+        };
         // The first clone allocates; a client that runs has made it long ago.
         drop((configured.agent.clone(), configured.tenant.clone()));
         configured
@@ -56,12 +59,18 @@ impl Shape {
             Self::Auth => {
                 *request.uri_mut() = Uri::from_static("/api/modules");
                 let token = format!("Bearer token-of-some-length-{number:016x}");
-                request.headers_mut().insert(header::AUTHORIZATION, fresh(&token));
+                request
+                    .headers_mut()
+                    .insert(header::AUTHORIZATION, fresh(&token));
             }
             Self::H10 | Self::P9 => {
                 let uri = format!("http://api.example:8080/api/modules/{number:08}/settings");
                 *request.uri_mut() = Uri::try_from(uri).unwrap();
-                *request.method_mut() = if self == Self::H10 { Method::PUT } else { Method::POST };
+                *request.method_mut() = if self == Self::H10 {
+                    Method::PUT
+                } else {
+                    Method::POST
+                };
                 let headers = request.headers_mut();
                 fill(headers, configured, number);
                 if self == Self::H10 {
@@ -89,11 +98,17 @@ fn custom(name: &str) -> HeaderName {
 fn fill(headers: &mut HeaderMap, configured: &Configured, number: u64) {
     headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
     headers.insert(header::USER_AGENT, configured.agent.clone());
     headers.insert(custom("x-tenant"), configured.tenant.clone());
-    headers.insert(custom("x-request-id"), fresh(&format!("0e6f1c52-{number:012x}")));
+    headers.insert(
+        custom("x-request-id"),
+        fresh(&format!("0e6f1c52-{number:012x}")),
+    );
     headers.insert(custom("x-trace"), fresh(&format!("{number:032x}")));
 }
