@@ -118,13 +118,9 @@ fn limit(error: &(dyn Error + 'static)) -> Limit {
 
 fn is_invalid_request(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|error| {
-        if let Some(error) = own::<legacy::Error>(error) {
-            return match error.source() {
-                None => !error.is_connect(),
-                Some(source) => error.is_connect() && is_bare(source),
-            };
-        }
         is_unsendable(error)
+            || own::<legacy::Error>(error)
+                .is_some_and(|error| error.is_connect() && error.source().is_some_and(is_bare))
     })
 }
 
