@@ -90,9 +90,14 @@ pub(crate) fn extract(
             extracted.prefix(&code);
         }
     }
-    if let Some(message) = &mut extracted.message {
-        shorten(message);
-    }
+    // The texts are clean; what they are about, by the names of members, may not be.
+    extracted.message = extracted.message.and_then(|mut message| {
+        if let Some(stripped) = html::strip(&message) {
+            message = stripped;
+        }
+        shorten(&mut message);
+        (!message.trim().is_empty()).then_some(message)
+    });
     extracted
 }
 

@@ -44,13 +44,30 @@ pub(crate) fn is_html(text: &str) -> bool {
     }
 }
 
-/// Returns `text` without the tags of HTML that are in it, up to where a page begins.
+/// Returns `text` without the tags of HTML that are in it, up to where a page begins; `None` if it
+/// has none.
 ///
 /// Nothing else in angle brackets is touched: `limit must be <= 100`, `Vec<String>`.
 pub(crate) fn strip(text: &str) -> Option<String> {
     if !text.contains('<') {
         return None;
     }
+    let mut stripped = strip_once(text);
+    if stripped.len() == text.len() {
+        return None;
+    }
+    // What stood around a tag may be one when it is gone; who writes that is not worth reading.
+    for _ in 0..4 {
+        let again = strip_once(&stripped);
+        if again.len() == stripped.len() {
+            return Some(stripped);
+        }
+        stripped = again;
+    }
+    Some(String::new())
+}
+
+fn strip_once(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let end = PAGES.iter().filter_map(|page| lower.find(page)).min();
     let text = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
@@ -68,7 +85,7 @@ pub(crate) fn strip(text: &str) -> Option<String> {
         }
     }
     kept.push_str(rest);
-    Some(kept)
+    kept
 }
 
 /// Returns whether `tag`, which stands behind a `<`, names an element of HTML.
