@@ -10,7 +10,7 @@ use http::{
     header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName},
 };
 
-use crate::{charset, entries::LONGEST, form, html, json, mask::mask, phrase, sse, xml};
+use crate::{charset, form, html, json, mask::mask, phrase, sse, xml};
 
 static AMZN_ERRORTYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
 
@@ -95,7 +95,7 @@ pub(crate) fn extract(
         if let Some(stripped) = html::strip(&message) {
             message = stripped;
         }
-        shorten(&mut message);
+        message.truncate(phrase::shortened(&message).len());
         (!message.trim().is_empty()).then_some(message)
     });
     extracted
@@ -324,14 +324,6 @@ fn text_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
         .get(name)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default()
-}
-
-/// Cuts a message to what may be kept of it.
-fn shorten(message: &mut String) {
-    if message.len() > LONGEST {
-        let end = (0..=LONGEST).rev().find(|at| message.is_char_boundary(*at));
-        message.truncate(end.unwrap_or_default());
-    }
 }
 
 #[cfg(test)]

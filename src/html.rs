@@ -76,9 +76,16 @@ fn strip_once(text: &str) -> String {
     while let Some((before, after)) = rest.split_once('<') {
         kept.push_str(before);
         let tag = after.strip_prefix('/').unwrap_or(after);
-        match after.split_once('>') {
-            Some((_, behind)) if is_element(tag) => rest = behind,
-            _ => {
+        if !is_element(tag) {
+            kept.push('<');
+            rest = after;
+            continue;
+        }
+        // No tag is longer than this, and nobody makes us look for its end again and again.
+        let end = after.bytes().take(256).position(|byte| byte == b'>');
+        match end.and_then(|end| after.get(end + 1..)) {
+            Some(behind) => rest = behind,
+            None => {
                 kept.push('<');
                 rest = after;
             }

@@ -1,6 +1,7 @@
 use http::{HeaderValue, header};
 
 use super::*;
+use crate::phrase::LONGEST;
 
 fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
     let pairs = pairs.iter();
