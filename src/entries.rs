@@ -2,13 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::phrase::join;
+use crate::phrase::{LONGEST, join};
 
 /// How many texts are kept; nobody reads more.
 const KEPT: usize = 16;
-
-/// How long a joined message may become, in bytes; what reads it cuts it further.
-pub(crate) const LONGEST: usize = 4 * 1024;
 
 /// One text, and the path of what it is about; empty if that is unknown.
 struct Entry<'a> {

@@ -10,7 +10,7 @@ use http::{
     header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName},
 };
 
-use crate::{charset, entries::LONGEST, form, html, json, mask::mask, phrase, sse, xml};
+use crate::{charset, form, html, json, mask::mask, phrase, sse, xml};
 
 static AMZN_ERRORTYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
 
@@ -90,9 +90,14 @@ pub(crate) fn extract(
             extracted.prefix(&code);
         }
     }
-    if let Some(message) = &mut extracted.message {
-        shorten(message);
-    }
+    // The texts are clean; what they are about, by the names of members, may not be.
+    extracted.message = extracted.message.and_then(|mut message| {
+        if let Some(stripped) = html::strip(&message) {
+            message = stripped;
+        }
+        message.truncate(phrase::shortened(&message).len());
+        (!message.trim().is_empty()).then_some(message)
+    });
     extracted
 }
 
@@ -319,14 +324,6 @@ fn text_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
         .get(name)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default()
-}
-
-/// Cuts a message to what may be kept of it.
-fn shorten(message: &mut String) {
-    if message.len() > LONGEST {
-        let end = (0..=LONGEST).rev().find(|at| message.is_char_boundary(*at));
-        message.truncate(end.unwrap_or_default());
-    }
 }
 
 #[cfg(test)]

@@ -44,13 +44,30 @@ pub(crate) fn is_html(text: &str) -> bool {
     }
 }
 
-/// Returns `text` without the tags of HTML that are in it, up to where a page begins.
+/// Returns `text` without the tags of HTML that are in it, up to where a page begins; `None` if it
+/// has none.
 ///
 /// Nothing else in angle brackets is touched: `limit must be <= 100`, `Vec<String>`.
 pub(crate) fn strip(text: &str) -> Option<String> {
     if !text.contains('<') {
         return None;
     }
+    let mut stripped = strip_once(text);
+    if stripped.len() == text.len() {
+        return None;
+    }
+    // What stood around a tag may be one when it is gone; who writes that is not worth reading.
+    for _ in 0..4 {
+        let again = strip_once(&stripped);
+        if again.len() == stripped.len() {
+            return Some(stripped);
+        }
+        stripped = again;
+    }
+    Some(String::new())
+}
+
+fn strip_once(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let end = PAGES.iter().filter_map(|page| lower.find(page)).min();
     let text = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
@@ -59,16 +76,23 @@ pub(crate) fn strip(text: &str) -> Option<String> {
     while let Some((before, after)) = rest.split_once('<') {
         kept.push_str(before);
         let tag = after.strip_prefix('/').unwrap_or(after);
-        match after.split_once('>') {
-            Some((_, behind)) if is_element(tag) => rest = behind,
-            _ => {
+        if !is_element(tag) {
+            kept.push('<');
+            rest = after;
+            continue;
+        }
+        // No tag is longer than this, and nobody makes us look for its end again and again.
+        let end = after.bytes().take(256).position(|byte| byte == b'>');
+        match end.and_then(|end| after.get(end + 1..)) {
+            Some(behind) => rest = behind,
+            None => {
                 kept.push('<');
                 rest = after;
             }
         }
     }
     kept.push_str(rest);
-    Some(kept)
+    kept
 }
 
 /// Returns whether `tag`, which stands behind a `<`, names an element of HTML.

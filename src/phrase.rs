@@ -6,11 +6,19 @@ use http::StatusCode;
 
 use crate::html;
 
+/// How long a message may become, in bytes; what reads it cuts it further.
+pub(crate) const LONGEST: usize = 4 * 1024;
+
 /// Texts that stand for the absence of one.
 const PLACEHOLDERS: &[&str] = &["null", "none", "undefined", "nil", "[object object]"];
 
 /// Returns `text` trimmed, without HTML; `None` if it says nothing beyond `status`.
 pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, str>> {
+    let text = match text {
+        Cow::Borrowed(text) => Cow::Borrowed(shortened(text)),
+        Cow::Owned(text) if text.len() <= LONGEST => Cow::Owned(text),
+        Cow::Owned(text) => Cow::Owned(shortened(&text).to_owned()),
+    };
     let text = match html::strip(&text) {
         Some(stripped) => Cow::Owned(stripped),
         None => text,
@@ -31,6 +39,15 @@ pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, st
         Cow::Borrowed(text) => Cow::Borrowed(trim(text)),
         Cow::Owned(text) => Cow::Owned(trim(&text).to_owned()),
     })
+}
+
+/// Returns as much of `text` as may be kept.
+pub(crate) fn shortened(text: &str) -> &str {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at));
+    end.and_then(|end| text.get(..end)).unwrap_or_default()
 }
 
 fn trim(text: &str) -> &str {

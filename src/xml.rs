@@ -214,10 +214,13 @@ fn decode(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        match after
-            .split_once(';')
-            .and_then(|(name, behind)| Some((entity(name)?, behind)))
-        {
+        // The longest that we decode is `&#x10FFFF;`, give or take a few zeros.
+        let end = after.bytes().take(12).position(|byte| byte == b';');
+        let decoded = end.and_then(|end| {
+            let c = entity(after.get(..end)?)?;
+            Some((c, after.get(end + 1..)?))
+        });
+        match decoded {
             Some((c, behind)) => {
                 out.push(c);
                 rest = behind;

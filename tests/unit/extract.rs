@@ -1,6 +1,7 @@
 use http::{HeaderValue, header};
 
 use super::*;
+use crate::phrase::LONGEST;
 
 fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
     let pairs = pairs.iter();
@@ -128,11 +129,27 @@ fn html_inside_a_message_is_taken_out() {
             Some("upstream said:"),
         ),
         ("<html><body>gone</body></html>", None),
+        ("so<ht<b>ml>gone", Some("so")),
+        ("<b><b></b></b>", None),
         ("<!DOCTYPE html>\n<p>gone", None),
     ] {
         let body = serde_json::json!({ "message": message }).to_string();
         let extracted = labelled("application/json", body);
         assert_eq!(extracted.message.as_deref(), wanted, "{message}");
+    }
+}
+
+#[test]
+fn html_in_the_names_of_members_is_taken_out() {
+    for body in [
+        r#"{"errors":{"mail<html>":["is bad"]}}"#,
+        r#"{"detail":[{"loc":["body","<html>"],"msg":"is bad"}]}"#,
+        r#"{"errors":[{"field":"<html>","code":"bad"}]}"#,
+    ] {
+        let message = labelled("application/json", body)
+            .message
+            .unwrap_or_default();
+        assert!(!message.contains('<'), "{message}");
     }
 }
 

@@ -4,6 +4,7 @@ use http::HeaderValue;
 use proptest::prelude::*;
 
 use super::*;
+use crate::phrase::LONGEST;
 
 fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
     let pairs = pairs.iter();
