@@ -62,7 +62,9 @@ pub(crate) fn prefixed_key(first: u8, rest: &str) -> Option<usize> {
         let len = run(body, |byte| {
             byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*')
         });
-        (len >= *fewest).then_some(prefix.len() + len)
+        // What follows a dot may be the next thing, as in a file's name.
+        let first = body.get(..len)?.split('.').next()?;
+        (first.len() >= *fewest).then_some(prefix.len() + len)
     })
 }
 

@@ -99,7 +99,11 @@ impl<'a> Input<'a> {
 
     /// Returns the answer, with `body` in place of its own.
     pub fn response(&self, body: &[u8]) -> Response<Scripted> {
-        let size = if self.flags.split() { 7 } else { body.len().max(1) };
+        let size = if self.flags.split() {
+            7
+        } else {
+            body.len().max(1)
+        };
         let mut steps: VecDeque<Step> = body
             .chunks(size)
             .map(|chunk| Step::Data(Bytes::copy_from_slice(chunk)))
@@ -111,11 +115,15 @@ impl<'a> Input<'a> {
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         if let Ok(content_type) = HeaderValue::from_bytes(self.content_type) {
-            response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+            response
+                .headers_mut()
+                .insert(header::CONTENT_TYPE, content_type);
         }
         if self.flags.gzip() {
             let gzip = HeaderValue::from_static("gzip");
-            response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+            response
+                .headers_mut()
+                .insert(header::CONTENT_ENCODING, gzip);
         }
         response
     }
@@ -250,8 +258,13 @@ pub async fn call(
     response: Response<Scripted>,
 ) -> Response<impl Body<Data = Bytes, Error: fmt::Debug> + Unpin + use<>> {
     let mut service = layer.layer(Answer(response));
-    poll_fn(|cx| service.poll_ready(cx)).await.expect("always ready");
-    service.call(request).await.expect("the service does not fail")
+    poll_fn(|cx| service.poll_ready(cx))
+        .await
+        .expect("always ready");
+    service
+        .call(request)
+        .await
+        .expect("the service does not fail")
 }
 
 /// Returns every frame of a body as a step, up to its end or its error, and what it said of itself
@@ -271,7 +284,9 @@ where
                 Ok(data) => Step::Data(data),
                 Err(frame) => {
                     let trailers = frame.into_trailers().unwrap_or_default();
-                    let number = trailers.get("x-trailer").and_then(|value| value.to_str().ok());
+                    let number = trailers
+                        .get("x-trailer")
+                        .and_then(|value| value.to_str().ok());
                     Step::Trailers(number.and_then(|number| number.parse().ok()).unwrap_or(0))
                 }
             }),
@@ -292,5 +307,8 @@ pub fn assert_is_line(line: &str) {
         !line.contains(['\u{2028}', '\u{2029}', '\u{202e}', '\u{2066}']),
         "breaks or reorders: {line:?}"
     );
-    assert!(line.starts_with("POST /path/"), "the head is gone: {line:?}");
+    assert!(
+        line.starts_with("POST /path/"),
+        "the head is gone: {line:?}"
+    );
 }

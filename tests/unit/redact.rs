@@ -103,6 +103,7 @@ fn ordinary_words_stay() {
         "the Basic plan allows 3 users",
         "task-risk-assessment failed",
         "locale sk-SK is unknown",
+        "no such file: messages.sk-SK.json",
         "eyJack is no user",
         "page token: expired",
         "Why? Because a=b",
