@@ -3,6 +3,7 @@
 mod support;
 
 mod retry;
+mod retry_bodies;
 mod retry_chaos;
 mod retry_hooks;
 mod retry_ready;
