@@ -12,7 +12,7 @@ use tower_service::Service;
 
 use super::{
     operation::{Operation, Verdict},
-    pause::Pause,
+    pause::{Pause, has_body},
     replay::ReplayBody,
 };
 use crate::{error::BoxError, retried::StopReason};
@@ -31,17 +31,18 @@ pin_project! {
         #[pin]
         timer: Option<Sleep>,
         #[pin]
-        state: State<F, R>,
+        state: State<F, B, R>,
     }
 }
 
 pin_project! {
     #[project = StateProj]
-    enum State<F, R> {
+    enum State<F, B, R> {
         /// Not called: the service was not ready.
         NotReady { error: Option<BoxError> },
         Calling { #[pin] attempt: F },
-        Pausing { pause: Box<Pause<R>> },
+        // Always there, but for the moment in which it ends.
+        Pausing { pause: Option<Box<Pause<B, R>>> },
         Done,
     }
 }
@@ -101,31 +102,26 @@ where
                     };
                     // The attempt goes first: it may hold what the next one needs, a permit say.
                     this.state.set(State::Done);
-                    let time_left = this.operation.time_left();
-                    let mut pause = Box::new(Pause::new(result, after, time_left, withdrawal));
                     // A service that will not be ready again says so, as a rule, at once. Then the
                     // response is still whole and can be returned.
-                    let refusal = if pause.is_drainable() && has_failed(this.service, cx) {
-                        Some(StopReason::NotReady)
-                    } else if !this.operation.claim_body() {
-                        Some(StopReason::BodyNotReplayable)
-                    } else {
-                        None
-                    };
-                    if let Some(reason) = refusal {
-                        if let Some(last) = pause.take_last() {
-                            return Poll::Ready(this.operation.finish(last, reason));
-                        }
+                    if has_body(&result) && has_failed(this.service, cx) {
+                        return Poll::Ready(this.operation.finish(result, StopReason::NotReady));
                     }
-                    pause.discard();
+                    let Some(request) = this.operation.next_request() else {
+                        let reason = StopReason::BodyNotReplayable;
+                        return Poll::Ready(this.operation.finish(result, reason));
+                    };
+                    let time_left = this.operation.time_left();
+                    let pause = Pause::new(result, request, after, time_left, withdrawal);
+                    let pause = Some(Box::new(pause));
                     this.state.set(State::Pausing { pause });
                 }
-                StateProj::Pausing { pause } => {
-                    ready!(pause.poll(this.timer.as_mut(), cx));
-                    // There is no pause without a service, since without one nothing is replayable.
-                    let Some(service) = this.service.as_mut() else {
+                StateProj::Pausing { pause: paused } => {
+                    let (Some(pause), Some(service)) = (paused.as_mut(), this.service.as_mut())
+                    else {
                         return Poll::Pending;
                     };
+                    ready!(pause.poll(this.timer.as_mut(), cx));
                     let ready = match service.poll_ready(cx) {
                         Poll::Ready(ready) => ready.map_err(Into::into),
                         Poll::Pending => {
@@ -143,10 +139,10 @@ where
                         this.state.set(State::Done);
                         return Poll::Ready(this.operation.finish(last, StopReason::NotReady));
                     }
-                    let Some(request) = this.operation.next_request() else {
+                    let Some(pause) = paused.take() else {
                         return Poll::Pending;
                     };
-                    pause.spend();
+                    let request = this.operation.start(pause.end());
                     let attempt = service.call(request);
                     this.state.set(State::Calling { attempt });
                 }

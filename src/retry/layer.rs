@@ -211,3 +211,52 @@ impl<S> Layer<S> for RetryLayer {
         Retry::new(inner, Arc::clone(&self.rules))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::{Request, Response};
+    use http_body_util::Empty;
+    use tower::{ServiceExt, service_fn};
+
+    use super::*;
+    use crate::{
+        error::{BoxError, TimeoutError, find},
+        request_timeout::RequestTimeout,
+        retry::ReplayBody,
+    };
+
+    /// Returns the limit that ends a call which is never answered.
+    async fn limit_of(layer: RetryLayer, own: Option<Duration>) -> Duration {
+        let service = service_fn(|_: Request<ReplayBody<Empty<Bytes>>>| {
+            std::future::pending::<Result<Response<Empty<Bytes>>, BoxError>>()
+        });
+        let mut request = Request::new(Empty::new());
+        if let Some(own) = own {
+            request.extensions_mut().insert(RequestTimeout(own));
+        }
+        let error = layer.layer(service).oneshot(request).await.unwrap_err();
+        find::<TimeoutError>(&*error).unwrap().limit()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_total_limit_is_the_requests_then_the_layers_then_the_stacks() {
+        let seconds = Duration::from_secs;
+        let by_stack = |layer: RetryLayer| {
+            layer
+                .with_total_limit_if_unset(seconds(30))
+                .request_timeout_is_total(true)
+        };
+        let own = RetryLayer::new().total_limit(seconds(5));
+        for (layer, request, limit) in [
+            (by_stack(RetryLayer::new()), None, 30),
+            (by_stack(RetryLayer::new()), Some(60), 60),
+            (by_stack(own.clone()), None, 5),
+            (by_stack(own.clone()), Some(60), 60),
+            (own, Some(60), 5),
+        ] {
+            let limit_found = limit_of(layer, request.map(seconds)).await;
+            assert_eq!(limit_found, seconds(limit));
+        }
+    }
+}

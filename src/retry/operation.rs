@@ -118,12 +118,16 @@ impl<B> Operation<B> {
         may_repeat(self.permission, self.max_attempts)
     }
 
-    /// Makes the request of the next attempt.
-    pub(super) fn next_request(&mut self) -> Option<Request<ReplayBody<B>>> {
-        let mut request = self.spare.request()?;
+    /// Makes the request of the next attempt, unless it cannot be made after all.
+    pub(super) fn next_request(&self) -> Option<Request<ReplayBody<B>>> {
+        self.spare.request()
+    }
+
+    /// Begins the next attempt, by this request.
+    pub(super) fn start(&mut self, mut request: Request<ReplayBody<B>>) -> Request<ReplayBody<B>> {
         self.number = self.number.saturating_add(1);
         self.announce(&mut request);
-        Some(request)
+        request
     }
 
     /// Adds to an attempt's request what only this attempt has.
@@ -353,11 +357,6 @@ impl<B> Operation<B> {
             retryable,
             wait: case.wait(),
         }))
-    }
-
-    /// Makes sure that the body can still be replayed after the wait. Returns whether it can.
-    pub(super) fn claim_body(&self) -> bool {
-        self.spare.claim()
     }
 
     fn endpoint(&self) -> Option<Endpoint> {

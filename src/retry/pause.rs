@@ -5,11 +5,11 @@ use std::{
 };
 
 use bytes::Buf;
-use http::Response;
+use http::{Request, Response};
 use http_body::Body;
 use tokio::time::{Instant, Sleep};
 
-use super::timer::poll_timer;
+use super::{replay::ReplayBody, timer::poll_timer};
 use crate::{budget::Withdrawal, error::BoxError};
 
 /// How much of a discarded response is read so that its connection can be used again.
@@ -22,8 +22,11 @@ const DRAIN_TIME: Duration = Duration::from_millis(100);
 const FOREVER: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 /// What there is between two attempts. Boxed: a call that needs none should not be larger for it.
-pub(super) struct Pause<R> {
+pub(super) struct Pause<B, R> {
     last: Last<R>,
+    /// The request of the next attempt. It is made before the wait: from then on the attempt before can
+    /// read no more of the body, so what can be replayed now still can after the wait.
+    request: Request<ReplayBody<B>>,
     /// When the discarded response is given up.
     drain_until: Instant,
     /// When the next attempt may begin; `None` if there is nothing (more) to wait for.
@@ -42,9 +45,10 @@ enum Last<R> {
     Drained,
 }
 
-impl<R: Body> Pause<R> {
+impl<B, R: Body> Pause<B, R> {
     pub(super) fn new(
         last: Result<Response<R>, BoxError>,
+        request: Request<ReplayBody<B>>,
         after: Duration,
         time_left: Option<Duration>,
         withdrawal: Option<Withdrawal>,
@@ -52,37 +56,18 @@ impl<R: Body> Pause<R> {
         let now = Instant::now();
         // Reading must not eat the time that the next attempt needs.
         let drain_time = time_left.map_or(DRAIN_TIME, |left| DRAIN_TIME.min(left / 2));
+        let last = if has_body(&last) {
+            discard(last)
+        } else {
+            Last::Whole(last)
+        };
         Self {
-            last: Last::Whole(last),
+            last,
+            request,
             drain_until: now + drain_time,
             wait_until: (!after.is_zero()).then(|| now + after.min(FOREVER)),
             withdrawal,
         }
-    }
-
-    /// Returns whether the last response has a body that must be read before its connection is free.
-    pub(super) fn is_drainable(&self) -> bool {
-        matches!(&self.last, Last::Whole(Ok(response)) if !response.body().is_end_stream())
-    }
-
-    /// Begins to throw away the last response. One without a body is in nobody's way and stays.
-    pub(super) fn discard(&mut self) {
-        if !self.is_drainable() {
-            return;
-        }
-        self.last = match std::mem::replace(&mut self.last, Last::Drained) {
-            // What is known to be too long, or to have no end, is not worth a read.
-            Last::Whole(Ok(response))
-                if response.body().size_hint().lower() <= DRAIN_LIMIT as u64 =>
-            {
-                Last::Draining {
-                    body: Box::pin(response.into_body()),
-                    left: DRAIN_LIMIT,
-                }
-            }
-            Last::Whole(Ok(_)) => Last::Drained,
-            last => last,
-        };
     }
 
     /// Completes when the discarded response is out of the way and the wait is over.
@@ -112,11 +97,32 @@ impl<R: Body> Pause<R> {
         }
     }
 
-    /// Pays for the next attempt, which begins now.
-    pub(super) fn spend(&mut self) {
-        if let Some(withdrawal) = self.withdrawal.take() {
+    /// Pays for the next attempt, which begins now, and returns its request.
+    pub(super) fn end(self) -> Request<ReplayBody<B>> {
+        if let Some(withdrawal) = self.withdrawal {
             withdrawal.spend();
         }
+        self.request
+    }
+}
+
+/// Returns whether there is a response with a body that must be read before its connection is free.
+pub(super) fn has_body<R: Body>(last: &Result<Response<R>, BoxError>) -> bool {
+    last.as_ref()
+        .is_ok_and(|response| !response.body().is_end_stream())
+}
+
+fn discard<R: Body>(last: Result<Response<R>, BoxError>) -> Last<R> {
+    match last {
+        // What is known to be too long is not worth a read.
+        Ok(response) if response.body().size_hint().lower() <= DRAIN_LIMIT as u64 => {
+            Last::Draining {
+                body: Box::pin(response.into_body()),
+                left: DRAIN_LIMIT,
+            }
+        }
+        Ok(_) => Last::Drained,
+        Err(error) => Last::Whole(Err(error)),
     }
 }
 

@@ -81,21 +81,6 @@ impl<B> Replay<B> {
         Some(Endpoint::of(&Request::from_parts(head, ())))
     }
 
-    /// Returns whether the body failed by itself.
-    pub(crate) fn failed(&self) -> bool {
-        self.kept
-            .state()
-            .is_none_or(|state| state.standing == Standing::Failed)
-    }
-
-    /// Lets the attempt before read no further, so that what can be replayed now still can after a
-    /// wait, and returns whether it can.
-    ///
-    /// An attempt that has sent all of its body does not notice; one that has not fails.
-    pub(crate) fn claim(&self) -> bool {
-        self.supersede().is_some()
-    }
-
     /// Makes the request for the next attempt, without extensions. From here on its body is the only one
     /// that is read.
     ///

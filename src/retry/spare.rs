@@ -39,16 +39,7 @@ impl<B> Spare<B> {
         }
     }
 
-    /// Lets the attempt before read no more of the body, so that it can still be replayed after a wait.
-    /// Returns whether it can.
-    pub(super) fn claim(&self) -> bool {
-        match self {
-            Self::Whole { replay, .. } => replay.claim(),
-            Self::Target(_) | Self::Nothing => false,
-        }
-    }
-
-    /// Makes the request of the next attempt.
+    /// Makes the request of the next attempt. From then on the attempt before reads no more of the body.
     pub(super) fn request(&self) -> Option<Request<ReplayBody<B>>> {
         let Self::Whole { replay, extensions } = self else {
             return None;

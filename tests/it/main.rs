@@ -17,6 +17,7 @@ mod support;
 mod respond;
 mod respond_axum;
 mod retry;
+mod retry_bodies;
 mod retry_chaos;
 mod retry_hooks;
 mod retry_ready;

@@ -95,6 +95,14 @@ async fn a_hook_sees_every_attempt_that_is_followed_by_another() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_reports_no_connection_is_not_taken_for_unsent_when_it_breaks() {
+    let layer = quick().capture_connection(true);
+    let service = Scripted::new([Reply::Reset]);
+    let _ = call(&layer, &service, request("POST")).await;
+    assert_eq!(service.calls(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn attempts_are_announced_in_headers_of_their_own() {
     let layer =
         quick()

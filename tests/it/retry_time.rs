@@ -187,6 +187,16 @@ fn an_instant_answer_needs_no_timer() {
     assert!(matches!(call.poll(&mut cx), Poll::Ready(Ok(_))));
 }
 
+#[test]
+fn an_expired_limit_needs_no_timer() {
+    let mut cx = Context::from_waker(Waker::noop());
+    let client = quick()
+        .total_limit(Duration::ZERO)
+        .layer(Scripted::new([Reply::Never]));
+    let call = std::pin::pin!(client.oneshot(request("GET")));
+    assert!(matches!(call.poll(&mut cx), Poll::Ready(Err(_))));
+}
+
 #[tokio::test(start_paused = true)]
 async fn dropping_the_call_stops_everything() {
     let service = Scripted::statuses([503]);
@@ -221,7 +231,8 @@ async fn reading_a_discarded_body_does_not_eat_the_total_limit() {
     let layer = quick()
         .backoff(short)
         .total_limit(Duration::from_millis(60));
-    let service = Scripted::new([Reply::Stalls(503), Reply::Status(200)]);
+    let late = Reply::Late(Duration::from_millis(20), 200);
+    let service = Scripted::new([Reply::Stalls(503), late]);
     let response = call(&layer, &service, request("GET")).await.unwrap();
     assert_eq!(response.status(), 200);
 }
