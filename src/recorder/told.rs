@@ -50,7 +50,9 @@ impl Told {
             if has_ended {
                 told.note_grpc(response.headers(), &mut facts);
             }
-            told.outcome = classify(None, &facts);
+            if status.as_u16() >= 400 || facts.grpc_status.is_some() {
+                told.outcome = classify(None, &facts);
+            }
         }
         if told.request_id.is_none() && !response.headers().is_empty() {
             told.request_id = request_id(response.headers()).map(Into::into);
