@@ -168,8 +168,9 @@ fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extr
                 text: Excerpt::Omitted("xml"),
             }
         }
-        Some(b'{' | b'[') => from_json(status, label, text),
-        Some(b'"') if is_json => from_json(status, label, text),
+        Some(b'{' | b'[' | b'"') if is_json || json::is_json(text) => {
+            from_json(status, label, text)
+        }
         _ if label == Label::Events => from_events(status, text),
         _ if label == Label::Form || label != Label::Html && form::is_form(text) => {
             let (message, code) = form::read(text, status);
@@ -262,6 +263,9 @@ fn is_plain(prefix: &[u8], complete: bool) -> bool {
 }
 
 fn label(content_type: &str) -> Label {
+    if content_type == "application/json" {
+        return Label::Json;
+    }
     let essence = content_type
         .split([';', ','])
         .next()
@@ -328,6 +332,10 @@ fn shorten(message: &mut String) {
 #[cfg(test)]
 #[path = "../tests/unit/extract.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "../tests/unit/extract_any.rs"]
+mod any;
 
 #[cfg(test)]
 #[path = "../tests/unit/extract_seen.rs"]

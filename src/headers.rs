@@ -27,7 +27,7 @@ const ID_CAP: usize = 128;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct RedactedHeaders {
     /// One line for each header: `name: value`.
-    lines: Box<str>,
+    lines: String,
     /// How many headers there were beyond the cap.
     omitted: usize,
 }
@@ -47,8 +47,10 @@ impl RedactedHeaders {
 
     /// Removes what the server echoes of the request's secrets in a value that is shown.
     pub(crate) fn scrubbed(mut self, scrubber: &Scrubber<'_>) -> Self {
-        if let Cow::Owned(lines) = scrubber.scrub(&self.lines) {
-            self.lines = lines.into();
+        if scrubber.is_needed() {
+            if let Cow::Owned(lines) = scrubber.scrub(&self.lines) {
+                self.lines = lines;
+            }
         }
         self
     }
@@ -105,7 +107,7 @@ pub(crate) fn redacted(headers: &HeaderMap, extra: &[HeaderName]) -> RedactedHea
         lines.push('\n');
     }
     RedactedHeaders {
-        lines: lines.into_boxed_str(),
+        lines,
         omitted: headers.len().saturating_sub(HEADERS_CAP),
     }
 }

@@ -33,6 +33,26 @@ pub(crate) fn read(text: &str, problem: bool, status: StatusCode) -> Answer<'_> 
     .answer(problem)
 }
 
+/// Returns whether an unlabelled text is JSON, by how it begins: `[error] it broke` is not.
+pub(crate) fn is_json(text: &str) -> bool {
+    let mut lexer = Lexer::new(text);
+    match lexer.peek() {
+        Some(b'"') => {
+            lexer.skip();
+            text.trim_end().len() == lexer.position() && text.trim_end().ends_with('"')
+        }
+        Some(b'{') => {
+            lexer.open();
+            matches!(lexer.peek(), None | Some(b'"' | b'}'))
+        }
+        Some(b'[') => {
+            lexer.open();
+            matches!(lexer.peek(), None | Some(b'"' | b'{' | b'[' | b']'))
+        }
+        _ => false,
+    }
+}
+
 /// A document that is being read.
 pub(crate) struct Reader<'a> {
     pub(crate) lexer: Lexer<'a>,
@@ -49,7 +69,7 @@ impl<'a> Reader<'a> {
                 let words = self.object(Role::Top, "", 0);
                 answer = self.conclude(words, problem);
             }
-            Some(b'[') => self.array(problem, &mut answer),
+            Some(b'[') => self.array(&mut answer),
             _ => {}
         }
         if answer.message == answer.code {
@@ -59,15 +79,18 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a document that is an array: its strings, or the first object that says something.
-    fn array(&mut self, problem: bool, answer: &mut Answer<'a>) {
+    fn array(&mut self, answer: &mut Answer<'a>) {
         let mut texts = Entries::default();
         self.lexer.open();
         while self.lexer.element() {
             match self.lexer.peek() {
                 Some(b'{') if texts.is_empty() => {
-                    let words = self.object(Role::Top, "", 1);
-                    *answer = self.conclude(words, problem);
-                    if answer.message.is_some() || answer.aws_type.is_some() {
+                    let mut first = Entries::default();
+                    self.object(Role::Item, "", 1).finish("", &mut first);
+                    answer.code = first.code.take();
+                    let weak = first.weak.take();
+                    answer.message = first.join().or(weak);
+                    if answer.message.is_some() {
                         return;
                     }
                 }
@@ -131,11 +154,14 @@ impl<'a> Reader<'a> {
             }
         }
         // Brackets that hold no JSON are a person's.
-        let inside = text.get(1..).unwrap_or_default().trim_start();
-        (!inside.is_empty() && !inside.starts_with(['"', '{', '[', '}', ']'])).then_some(text)
+        (!is_json(&text)).then_some(text)
     }
 }
 
 #[cfg(test)]
 #[path = "../tests/unit/json.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "../tests/unit/json_hostile.rs"]
+mod hostile;

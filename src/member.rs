@@ -24,6 +24,8 @@ pub(crate) enum Role {
     Item,
     /// A map from fields to texts: unknown strings are texts.
     Map,
+    /// Either of them: unknown strings are texts if they are sentences and there is nothing else.
+    Either,
 }
 
 impl<'a> Reader<'a> {
@@ -104,13 +106,18 @@ impl<'a> Reader<'a> {
                 self.entries(Role::Map, "", within, &mut texts);
                 words.put(Slot::ErrorObject, texts.join());
             }
-            (name @ (Field::Errors | Field::FieldErrors), b'"' | b'[' | b'{') => {
+            (name @ (Field::Errors | Field::OtherErrors), b'"' | b'[' | b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Map, path, within, &mut texts);
                 words.errors |= name == Field::Errors && !texts.is_empty();
                 words.details.append(texts);
             }
-            (Field::Details, b'"' | b'[' | b'{') | (Field::Fields, b'{') => {
+            (Field::Details, b'"' | b'[' | b'{') => {
+                let mut texts = Entries::default();
+                self.entries(Role::Either, path, within, &mut texts);
+                words.details.append(texts);
+            }
+            (Field::Fields, b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Item, path, within, &mut texts);
                 words.details.append(texts);
@@ -122,7 +129,7 @@ impl<'a> Reader<'a> {
             }
             (Field::Wrapper, b'{') if role == Role::Top => {
                 let mut inner = self.object(Role::Error, path, within);
-                if inner.is_item() || inner.errors {
+                if inner.is_strong() || inner.errors {
                     words.put(Slot::Wrapped, inner.text(false));
                     words.adopt(&mut inner);
                 }
@@ -218,6 +225,12 @@ impl<'a> Reader<'a> {
                     words.fields.push(&join(path, &key), text);
                 }
             }
+            if role == Role::Either && minor && text.contains(' ') {
+                if let Some(text) = self.useful(text) {
+                    words.sentences.push(&join(path, &key), text);
+                }
+                return;
+            }
             // A path may as well be that of the request.
             if !(minor && text.starts_with('/')) {
                 words.put_place(minor, dotted(text));
@@ -263,13 +276,22 @@ impl<'a> Reader<'a> {
         let is_text = match first {
             b'[' => true,
             b'{' => role != Role::Error,
-            b'"' => role == Role::Map,
+            b'"' => matches!(role, Role::Map | Role::Either),
             _ => false,
         };
         let is_text = is_text && !(role == Role::Top && field(key) == Field::Wrapper);
+        // Beside a text that says what went wrong, no member is taken for a field.
+        let is_text = is_text && !words.is_item();
         if !is_text || words.fields.is_full() || key.starts_with("$serde_json") {
-            words.mixed |= matches!(first, b'"' | b'{');
+            words.mixed |= matches!(first, b'"' | b'{') || role == Role::Either && first != b'n';
             self.lexer.skip();
+            return;
+        }
+        if role == Role::Either && first == b'"' {
+            match self.string() {
+                Some(text) if text.contains(' ') => words.sentences.push(&join(path, key), text),
+                _ => words.mixed = true,
+            }
             return;
         }
         let mut texts = Entries::default();
@@ -284,7 +306,10 @@ impl<'a> Reader<'a> {
             words.fields.append(texts);
             return;
         }
-        let inside = if first == b'[' { Role::Item } else { role };
+        let inside = match role {
+            Role::Map if first == b'{' => Role::Map,
+            _ => Role::Item,
+        };
         self.entries(inside, &join(path, key), depth, &mut texts);
         words.named |= !texts.is_empty();
         words.fields.append(texts);

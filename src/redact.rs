@@ -44,6 +44,11 @@ impl<'s> Scrubber<'s> {
         }
     }
 
+    /// Returns whether the request sent anything that its answer could echo.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.hides_all || !self.needles.is_empty()
+    }
+
     /// Returns `text` without secrets: see [`scrub`].
     pub(crate) fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.hides_all && !text.is_empty() {

@@ -1,6 +1,6 @@
 //! The order of the layers, spelled once.
 //!
-//! A [`ClientStack`] goes onto a client, a `ServerStack` onto a service; both are layers themselves.
+//! A [`ClientStack`] goes onto a client, a [`ServerStack`] onto a service; both are layers themselves.
 //!
 //! ```text
 //! client, outside in:  Recorder, Diagnose, Retry (with the total limit), Timeout (one attempt), Dispatch, client
@@ -16,16 +16,20 @@ use std::time::Duration;
 use tower_layer::Layer;
 
 use crate::{
-    diagnose::{Diagnose, DiagnoseLayer},
+    diagnose::{Diagnose, DiagnoseLayer, Server},
     dispatch::{Dispatch, DispatchLayer},
     record::RecordSink,
     recorder::{Recorder, RecorderLayer},
+    respond::{Respond, RespondLayer},
     retry::{Retry, RetryLayer},
     timeout::{Timeout, TimeoutLayer},
 };
 
 /// The service that [`ClientStack`] makes of a client.
 pub type ClientService<S> = Recorder<Diagnose<Retry<Timeout<Dispatch<S>>>>>;
+
+/// The service that [`ServerStack`] makes of a service.
+pub type ServerService<S> = Respond<Recorder<Diagnose<Timeout<S>, Server>>>;
 
 /// All layers for a client, in order. Its error is [`Diagnosed`](crate::Diagnosed).
 ///
@@ -130,5 +134,52 @@ impl<S> Layer<S> for ClientStack {
             .request_timeout_is_total(true);
         let attempts = retry.layer(attempt.layer(DispatchLayer::new().layer(client)));
         self.recorder.layer(self.diagnose.layer(attempts))
+    }
+}
+
+/// All layers for a service, in order. Its error is [`Infallible`](std::convert::Infallible), so that
+/// it fits an axum router.
+#[derive(Clone, Debug)]
+pub struct ServerStack {
+    timeout: TimeoutLayer,
+    diagnose: DiagnoseLayer<Server>,
+    recorder: RecorderLayer,
+}
+
+impl ServerStack {
+    /// Creates a stack whose service has `timeout` for the head of its response.
+    ///
+    /// [`Duration::MAX`] means no limit. A [`RequestTimeout`](crate::RequestTimeout) extension replaces
+    /// it for one request.
+    #[must_use]
+    pub fn new(timeout: Duration) -> Self {
+        Self {
+            timeout: TimeoutLayer::new(timeout),
+            diagnose: DiagnoseLayer::for_server(),
+            recorder: RecorderLayer::disabled(),
+        }
+    }
+
+    /// Replaces the diagnosis.
+    #[must_use]
+    pub fn diagnose(mut self, diagnose: DiagnoseLayer<Server>) -> Self {
+        self.diagnose = diagnose;
+        self
+    }
+
+    /// Hands a record of every call to `sink`. Default: nothing is recorded.
+    #[must_use]
+    pub fn record(mut self, sink: impl RecordSink) -> Self {
+        self.recorder = RecorderLayer::new(sink);
+        self
+    }
+}
+
+impl<S> Layer<S> for ServerStack {
+    type Service = ServerService<S>;
+
+    fn layer(&self, service: S) -> Self::Service {
+        let service = self.diagnose.layer(self.timeout.layer(service));
+        RespondLayer::new().layer(self.recorder.layer(service))
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::{Method, Request, Uri};
 
-use crate::{endpoint::Endpoint, path::redact_path};
+use crate::{endpoint::Endpoint, path::redact_path, record::PathTemplate};
 
 /// What a layer keeps of a request on its way in, so that an [`Endpoint`] can be made if the call
 /// fails. Never printed: nothing is redacted before [`Target::into_endpoint`].
@@ -42,9 +42,19 @@ impl Target {
     /// RFC 9110 or `PATCH`.
     pub(crate) fn of<B>(request: &Request<B>) -> Self {
         Self {
-            place: copy(request.method(), request.uri())
+            place: copy(request.method(), request.uri(), request.uri().path())
                 .unwrap_or_else(|| Place::cloned(request.method(), request.uri())),
         }
+    }
+
+    /// As [`Target::of`], but with the template of the request's extensions in place of the path, if
+    /// there is one and it is short.
+    pub(crate) fn templated<B>(request: &Request<B>) -> Self {
+        request
+            .extensions()
+            .get::<PathTemplate>()
+            .and_then(|template| copy(request.method(), request.uri(), template.as_str()))
+            .map_or_else(|| Self::of(request), |place| Self { place })
     }
 
     /// As [`Target::of`], but keeps the userinfo and the query too, for those who must know which
@@ -117,7 +127,7 @@ impl Target {
             } => {
                 // Written from two `str`s of these lengths, so it is UTF-8 and the bounds hold.
                 let text = bytes.get(..usize::from(*len)).unwrap_or_default();
-                let text = str::from_utf8(text).unwrap_or_default();
+                let text = std::str::from_utf8(text).unwrap_or_default();
                 let (authority, path) = text
                     .split_at_checked(usize::from(*authority))
                     .unwrap_or_default();
@@ -147,12 +157,11 @@ impl Place {
     }
 }
 
-/// Copies authority and path in place, if they fit.
-fn copy(method: &Method, uri: &Uri) -> Option<Place> {
+/// Copies the authority of `uri` and a path in place, if they fit.
+fn copy(method: &Method, uri: &Uri, path: &str) -> Option<Place> {
     let method = Standard::of(method)?;
     let scheme = CommonScheme::of(uri)?;
     let authority = uri.authority().map_or("", |authority| authority.as_str());
-    let path = uri.path();
     let len = authority.len().checked_add(path.len())?;
     let mut bytes = [0; TARGET_IN_PLACE];
     bytes

@@ -18,6 +18,8 @@ pub(crate) struct Words<'a> {
     pub(crate) errors: bool,
     /// Members that are fields of a form, each with its texts.
     pub(crate) fields: Entries<'a>,
+    /// Unknown strings that may be texts of fields, if there is nothing else.
+    pub(crate) sentences: Entries<'a>,
     /// Whether one of these has a name that can be nothing else.
     pub(crate) named: bool,
     /// Whether there is something that is no list of texts.
@@ -67,7 +69,17 @@ impl<'a> Words<'a> {
         self.aws_type = self.aws_type.take().or(inner.aws_type.take());
     }
 
+    /// Returns a code that is more than a mere type.
+    pub(crate) fn own_code(&self) -> Option<Cow<'a, str>> {
+        let (rank, code) = self.code.as_ref()?;
+        (*rank != Rank::Type).then(|| code.clone())
+    }
+
+    /// Returns the best code; an `error` that is one and was not said counts.
     pub(crate) fn take_code(&mut self) -> Option<Cow<'a, str>> {
+        if let Some(code) = self.take(Slot::Error).filter(|error| is_code(error)) {
+            self.put_code(Rank::Code, code);
+        }
         self.code.take().map(|(_, code)| code)
     }
 
@@ -79,8 +91,14 @@ impl<'a> Words<'a> {
 
     /// Returns whether there is a text that can be no field of a form.
     pub(crate) fn is_item(&self) -> bool {
-        let strong = |slot: Slot| self.has(slot) && !slot.is_weak();
-        self.item || SLOTS.into_iter().any(strong) || self.has_lang && self.value.is_some()
+        self.item || self.is_strong() || self.has_lang && self.value.is_some()
+    }
+
+    /// Returns whether there is a text by a name that only errors have.
+    pub(crate) fn is_strong(&self) -> bool {
+        SLOTS
+            .into_iter()
+            .any(|slot| self.has(slot) && !slot.is_weak())
     }
 
     /// Keeps which part of the request it was about; a minor place gives way to another.
@@ -94,6 +112,10 @@ impl<'a> Words<'a> {
     /// Ends an object that is one error of a list, or a map of them, at `path`.
     pub(crate) fn finish(mut self, path: &str, out: &mut Entries<'a>) {
         let details = std::mem::take(&mut self.details);
+        if !self.mixed && !self.sentences.is_empty() {
+            self.fields.append(std::mem::take(&mut self.sentences));
+            self.named = true;
+        }
         if self.named && !self.is_item() {
             out.append(details);
             out.append(self.fields);
@@ -105,7 +127,8 @@ impl<'a> Words<'a> {
         }
         let text = self.heading(false, false);
         let place = self.whole_place(path);
-        let is_type = matches!(self.code, Some((Rank::Type, _)));
+        // A mere type tells errors of a list apart, not the answer from others.
+        let own_code = self.own_code();
         let code = self.code.take().map(|(_, code)| code);
         match (text, place, &code) {
             // A text that names the place itself needs no path before it.
@@ -117,13 +140,12 @@ impl<'a> Words<'a> {
             (None, Some(place), Some(code)) if details.is_empty() => {
                 out.push("", Cow::Owned(format!("{place} {code}")));
             }
-            (None, _, Some(code)) => out.weak = out.weak.take().or(Some(code.clone())),
+            (None, _, Some(_)) => out.weak = out.weak.take().or(code),
             (None, _, None) if details.is_empty() => out.append(self.fields),
             (None, _, None) => {}
         }
         out.append(details);
-        // A mere type tells errors of a list apart, not the answer from others.
-        out.code = out.code.take().or(code.filter(|_| !is_type));
+        out.code = out.code.take().or(own_code);
     }
 
     /// Returns the place with what it is in before it: `Label.name`.

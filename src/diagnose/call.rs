@@ -1,14 +1,12 @@
 use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
-use http::{Extensions, HeaderMap, HeaderName, Method, Request, StatusCode, response::Parts};
+use http::{
+    Extensions, HeaderMap, HeaderName, Method, Request, StatusCode, header::CONTENT_TYPE,
+    response::Parts,
+};
 use http_body::SizeHint;
 
-use super::{
-    config::Config,
-    excerpt::excerpt,
-    inspect::{self, Found},
-    peeked::Prefix,
-};
+use super::{config::Config, excerpt::excerpt, peeked::Prefix};
 use crate::{
     call::CallRecorder,
     class::{ErrorClass, FaultDomain},
@@ -16,9 +14,11 @@ use crate::{
     diagnosis::Diagnosis,
     endpoint::{Endpoint, Target},
     extract::{Excerpt, Extracted, Rules, extract},
-    headers,
+    found::Found,
+    grpc, headers,
     hint::hint,
     outcome::{Delivery, Facts, Idempotency, Outcome},
+    protocol::{Protocol, inspect, is_labelled},
     redact::Scrubber,
     retried::Retried,
     retry_after::retry_after,
@@ -57,13 +57,15 @@ pub(super) enum Look {
 }
 
 impl Call {
+    #[inline]
     pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
         Self {
             target: Target::with_secrets(request),
             secrets: Secrets::of(request.headers(), &config.redacted),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
-            has_mcp_session: request.headers().contains_key(&MCP_SESSION_ID),
+            has_mcp_session: !request.headers().is_empty()
+                && request.headers().contains_key(&MCP_SESSION_ID),
             #[cfg(feature = "axum")]
             matched_path: config
                 .is_server
@@ -71,6 +73,12 @@ impl Call {
                 .flatten(),
             config: Arc::clone(config),
         }
+    }
+
+    /// Returns whether an answer is fine by its status, as everybody would say, and no more is to be
+    /// looked at.
+    pub(super) fn is_plain(&self, status: StatusCode) -> bool {
+        status.as_u16() < 400 && self.config.protocols.is_empty() && !self.config.is_failure(status)
     }
 
     /// Decides what to read of an answer.
@@ -96,13 +104,13 @@ impl Call {
         if self.config.protocols.is_empty() || !has_body {
             return Look::Nowhere;
         }
-        if inspect::is_grpc(&self.config.protocols, headers) {
+        if self.config.protocols.contains(Protocol::Grpc) && has_grpc_status(headers) {
             return Look::AtTrailers;
         }
         let is_within_cap = size_hint
             .exact()
             .is_some_and(|len| len > 0 && len <= self.config.body_cap as u64);
-        if is_within_cap && inspect::may_tell(&self.config.protocols, headers) {
+        if is_within_cap && is_labelled(self.config.protocols, headers) {
             return Look::IntoBody;
         }
         Look::Nowhere
@@ -132,7 +140,7 @@ impl Call {
             prefix.is_complete,
             &rules,
         );
-        let facts = self.facts_of(parts.status, Facts::default());
+        let facts = self.facts_of(parts.status);
         let diagnosis = self.answered(parts, facts, extracted, prefix.unread);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
@@ -148,35 +156,33 @@ impl Call {
         if !prefix.is_complete {
             return None;
         }
-        let found = inspect::in_body(&self.config.protocols, &parts.headers, prefix.bytes)?;
-        Some(self.reported(parts, found, Excerpt::None))
+        let found = inspect(self.config.protocols, &parts.headers, prefix.bytes)?;
+        Some(self.reported(parts, found))
     }
 
     /// Diagnoses an answer whose headers report a failure, if they do.
     pub(super) fn in_headers(&self, parts: &Parts) -> Option<Diagnosis> {
-        let found = inspect::in_headers(&parts.headers)?;
-        Some(self.reported(parts, found, Excerpt::None))
+        let found = grpc::failure(&parts.headers)?;
+        Some(self.reported(parts, found))
     }
 
-    fn reported(&self, parts: &Parts, found: Found, text: Excerpt) -> Diagnosis {
-        let facts = self.facts_of(parts.status, found.facts);
+    fn reported(&self, parts: &Parts, found: Found) -> Diagnosis {
+        let mut facts = self.facts_of(parts.status);
+        found.note(&mut facts);
         let extracted = Extracted {
             message: found.message,
             code: found.code,
-            text,
+            text: Excerpt::None,
         };
         self.answered(parts, facts, extracted, 0)
     }
 
-    fn facts_of(&self, status: StatusCode, found: Facts) -> Facts {
+    fn facts_of(&self, status: StatusCode) -> Facts {
         let seen = self.recorder.as_ref().map(CallRecorder::snapshot);
         Facts {
             dispatched: true,
             last_status: Some(status),
             mcp_session: self.has_mcp_session,
-            jsonrpc_error: found.jsonrpc_error,
-            tool_failure: found.tool_failure,
-            grpc_status: found.grpc_status,
             ..seen.unwrap_or_default()
         }
     }
@@ -235,7 +241,8 @@ impl Call {
         } else if status.is_client_error() {
             FaultDomain::Client
         } else {
-            outcome.domain()
+            // It said so itself.
+            FaultDomain::Proxy
         };
         Outcome::new(outcome.class(), domain, Some(status))
     }
@@ -321,6 +328,23 @@ fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<String> {
         (_, Cow::Borrowed(line)) => line.to_owned(),
     };
     (!line.is_empty()).then_some(line)
+}
+
+/// Returns whether the status of gRPC comes in the headers or the trailers of this response. That of
+/// gRPC-Web comes in its body, as a rule.
+fn has_grpc_status(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| {
+        let kind = kind.as_bytes();
+        let (start, rest) = kind.split_at_checked("application/grpc".len())?;
+        start
+            .eq_ignore_ascii_case(b"application/grpc")
+            .then_some(rest)
+    });
+    match kind {
+        Some(rest) if rest.starts_with(b"-web") => headers.contains_key("grpc-status"),
+        Some(_) => true,
+        None => false,
+    }
 }
 
 fn cut_code(code: String) -> String {

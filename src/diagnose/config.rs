@@ -6,7 +6,7 @@ use super::log::LogPolicy;
 use crate::{
     diagnosis::{Diagnosis, LINE_CAP},
     endpoint::Endpoint,
-    protocol::Protocol,
+    protocol::Protocols,
 };
 
 pub(super) type FailureWhen = dyn Fn(StatusCode) -> bool + Send + Sync;
@@ -22,7 +22,7 @@ pub(super) struct Config {
     pub(super) line_cap: usize,
     pub(super) excerpt_cap: usize,
     pub(super) plain_text: bool,
-    pub(super) protocols: Vec<Protocol>,
+    pub(super) protocols: Protocols,
     pub(super) redacted: Vec<HeaderName>,
     pub(super) failure_when: Option<Hook<FailureWhen>>,
     pub(super) path_with: Option<Hook<PathWith>>,
@@ -40,7 +40,7 @@ impl Config {
             line_cap: LINE_CAP,
             excerpt_cap: 500,
             plain_text: false,
-            protocols: Vec::new(),
+            protocols: Protocols::default(),
             redacted: Vec::new(),
             failure_when: None,
             path_with: None,

@@ -90,3 +90,7 @@ impl Call {
         self.hinted(diagnosis)
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/diagnose_failed.rs"]
+mod tests;

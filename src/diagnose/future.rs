@@ -50,21 +50,13 @@ pin_project! {
     }
 }
 
-/// What to do next with a response.
+/// What to do next with a response that is not simply fine.
 enum Step<B: Body> {
     Read(Pin<Box<Peeked<B>>>, bool),
     Fine(Response<ResponseBody<B>>),
     Watched(Parts, B),
     /// The diagnosis is in the extensions.
     Failing(Response<ResponseBody<B>>),
-}
-
-/// How a call ended.
-enum Ending<B: Body, E> {
-    Fine(Response<ResponseBody<B>>),
-    /// It is to become an error.
-    Refused(Response<ResponseBody<B>>),
-    Failed(Call, E),
 }
 
 impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
@@ -85,11 +77,13 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         }
     }
 
-    fn poll_ending<I>(
+    /// Polls for the response; `fail` makes an error of the inner service's.
+    fn poll_response<I, X>(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         convert: impl Fn(I) -> E,
-    ) -> Poll<Ending<B, E>>
+        fail: impl FnOnce(&Call, E) -> X,
+    ) -> Poll<Result<Response<ResponseBody<B>>, Failure<B, X>>>
     where
         F: Future<Output = Result<Response<B>, I>>,
     {
@@ -100,8 +94,12 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             };
             let step = match this.state.as_mut().project() {
                 StateProj::Calling { inner } => match ready!(inner.poll(cx)) {
-                    Err(error) => Err(convert(error)),
+                    Ok(response) if call.is_plain(response.status()) => {
+                        *this.call = None;
+                        return Poll::Ready(Ok(response.map(ResponseBody::plain)));
+                    }
                     Ok(response) => Ok(answered(call, response)),
+                    Err(error) => Err(convert(error)),
                 },
                 StateProj::Refused { error } => match error.take() {
                     Some(error) => Err(error),
@@ -117,34 +115,41 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
                     }
                 }
             };
-            if let Ok(Step::Read(body, is_failing)) = step {
-                this.state.set(State::Reading {
-                    body: Some(body),
-                    is_failing,
-                });
-                continue;
-            }
-            let Some(call) = this.call.take() else {
-                return Poll::Pending;
-            };
-            return Poll::Ready(match step {
-                Ok(Step::Fine(response)) => Ending::Fine(response),
-                Ok(Step::Watched(head, body)) => {
-                    let trailers = call
-                        .is_watched()
-                        .then(|| Box::new(Trailers::new(call, head.status)));
-                    let body = ResponseBody::watched(body, trailers);
-                    Ending::Fine(Response::from_parts(head, body))
+            let result = match step {
+                Ok(Step::Read(body, is_failing)) => {
+                    this.state.set(State::Reading {
+                        body: Some(body),
+                        is_failing,
+                    });
+                    continue;
                 }
+                Ok(Step::Fine(response)) => Ok(response),
                 Ok(Step::Failing(response)) if call.config.error_for_status => {
-                    Ending::Refused(response)
+                    Err(Failure::Status(response))
                 }
-                Ok(Step::Failing(response)) => Ending::Fine(response),
-                Ok(Step::Read(..)) => return Poll::Pending,
-                Err(error) => Ending::Failed(call, error),
-            });
+                Ok(Step::Failing(response)) => Ok(response),
+                Ok(Step::Watched(head, body)) => {
+                    let status = head.status;
+                    let trailers = this
+                        .call
+                        .take_if(|call| call.is_watched())
+                        .map(|call| Box::new(Trailers::new(call, status)));
+                    let body = ResponseBody::watched(body, trailers);
+                    Ok(Response::from_parts(head, body))
+                }
+                Err(error) => Err(Failure::Error(fail(call, error))),
+            };
+            *this.call = None;
+            return Poll::Ready(result);
         }
     }
+}
+
+/// What a call ends with instead of a response.
+enum Failure<B: Body, X> {
+    /// The response is to become an error.
+    Status(Response<ResponseBody<B>>),
+    Error(X),
 }
 
 impl<F, B, I> Future for ResponseFuture<F, B, BoxError, Client>
@@ -156,21 +161,11 @@ where
     type Output = Result<Response<ResponseBody<B>>, Diagnosed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(match ready!(self.poll_ending(cx, Into::into)) {
-            Ending::Fine(response) => Ok(response),
-            Ending::Refused(response) => {
-                let (mut head, body) = response.into_parts();
-                match head.extensions.remove() {
-                    Some(diagnosis) => Err(Diagnosed::new(diagnosis, None, Some(head))),
-                    None => Ok(Response::from_parts(head, body)),
-                }
-            }
-            Ending::Failed(call, error) => {
-                let diagnosis = call.failed(Some(&*error));
-                call.log(&diagnosis);
-                Err(Diagnosed::new(diagnosis, Some(error), None))
-            }
-        })
+        let result = ready!(self.poll_response(cx, Into::into, diagnosed));
+        Poll::Ready(result.or_else(|failure| match failure {
+            Failure::Error(error) => Err(error),
+            Failure::Status(response) => refuse(response),
+        }))
     }
 }
 
@@ -183,15 +178,42 @@ where
     type Output = Result<Response<ResponseBody<B>>, E>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(match ready!(self.poll_ending(cx, |error| error)) {
-            Ending::Fine(response) | Ending::Refused(response) => Ok(response),
-            Ending::Failed(call, error) => {
-                if call.config.log.is_on() {
-                    call.log(&call.failed(as_error(&error)));
-                }
-                Err(error)
+        let observed = |call: &Call, error| {
+            if call.config.log.is_on() {
+                call.log(&call.failed(as_error(&error)));
             }
-        })
+            error
+        };
+        let result = ready!(self.poll_response(cx, |error| error, observed));
+        Poll::Ready(result.or_else(|failure| match failure {
+            Failure::Error(error) => Err(error),
+            Failure::Status(response) => Ok(response),
+        }))
+    }
+}
+
+fn diagnosed(call: &Call, error: BoxError) -> Diagnosed {
+    // What a layer of the same kind below has said needs no saying again.
+    let error = match error.downcast::<Diagnosed>() {
+        Ok(diagnosed) => {
+            call.log(diagnosed.diagnosis());
+            return *diagnosed;
+        }
+        Err(error) => error,
+    };
+    let diagnosis = call.failed(Some(&*error));
+    call.log(&diagnosis);
+    Diagnosed::new(diagnosis, Some(error), None)
+}
+
+/// Makes an error of a failing response, without its body.
+fn refuse<B: Body>(
+    response: Response<ResponseBody<B>>,
+) -> Result<Response<ResponseBody<B>>, Diagnosed> {
+    let (mut head, body) = response.into_parts();
+    match head.extensions.remove() {
+        Some(diagnosis) => Err(Diagnosed::new(diagnosis, None, Some(head))),
+        None => Ok(Response::from_parts(head, body)),
     }
 }
 
@@ -208,6 +230,7 @@ fn failing<B: Body>(
 }
 
 /// Decides what becomes of a response whose body nobody has touched yet.
+#[inline(never)]
 fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
     let look = call.look(
         response.status(),

@@ -118,11 +118,7 @@ impl<Side> DiagnoseLayer<Side> {
     /// [`body_cap`](Self::body_cap) are read. A stream is never held back.
     #[must_use]
     pub fn inspect(self, protocol: Protocol) -> Self {
-        self.set(|config| {
-            if !config.protocols.contains(&protocol) {
-                config.protocols.push(protocol);
-            }
-        })
+        self.set(|config| config.protocols = config.protocols.with(protocol))
     }
 
     /// Decides which statuses are failures; 400 and above by default.

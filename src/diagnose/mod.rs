@@ -9,6 +9,7 @@
 //! # Example
 //!
 //! ```
+//! use bytes::Bytes;
 //! use http::{Request, Response};
 //! use http_body_util::{BodyExt, Full};
 //! use tower::{Layer, ServiceExt, service_fn};
@@ -18,7 +19,8 @@
 //! # async fn main() {
 //! let inner = service_fn(|_: Request<()>| async {
 //!     let body = r#"{"message": "commentId must be a UUID"}"#;
-//!     Ok::<_, std::io::Error>(Response::builder().status(400).body(Full::from(body)).unwrap())
+//!     let response = Response::builder().status(400).body(Full::<Bytes>::from(body));
+//!     Ok::<_, std::io::Error>(response.unwrap())
 //! });
 //! let client = DiagnoseLayer::new().layer(inner);
 //!
@@ -58,7 +60,6 @@ mod config;
 mod excerpt;
 mod failed;
 mod future;
-mod inspect;
 mod layer;
 mod log;
 mod peeked;

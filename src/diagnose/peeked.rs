@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Buf;
-use http::response::Parts;
+use http::{HeaderMap, response::Parts};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
@@ -53,9 +53,12 @@ struct Reader {
     cap: usize,
     limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    settled: Settled,
+    /// Made when there is more than one frame: the last one tells by itself.
+    settled: Option<Settled>,
     bytes: usize,
     frames: usize,
+    /// How many of the frames were looked at.
+    fed: usize,
     /// All there is was read.
     is_complete: bool,
     /// A frame did not show all of its bytes: what follows would not join on.
@@ -92,9 +95,10 @@ impl<B: Body> Peeked<B> {
                 cap,
                 limit,
                 timer: None,
-                settled: Settled::new(&head.headers),
+                settled: None,
                 bytes: 0,
                 frames: 0,
+                fed: 0,
                 is_complete: false,
                 has_gap: false,
             }),
@@ -114,6 +118,13 @@ impl<B: Body> Peeked<B> {
             if is_end_stream {
                 reader.is_complete = true;
                 break;
+            }
+            let last = this.more.back().or(this.first.as_ref());
+            if let (Some(seen), Some(head)) = (last, this.head.as_ref()) {
+                reader.feed(seen, &head.headers);
+                if reader.is_settled() {
+                    break;
+                }
             }
             let Poll::Ready(item) = this.body.as_mut().poll_frame(cx) else {
                 ready!(reader.poll_limit(cx));
@@ -169,8 +180,7 @@ impl<B: Body> Peeked<B> {
         let read: u64 = frames().map(|data| data.remaining() as u64).sum();
         let prefix = Prefix {
             bytes,
-            is_complete: (reader.is_complete || reader.settled.is_settled())
-                && read == bytes.len() as u64,
+            is_complete: (reader.is_complete || reader.is_settled()) && read == bytes.len() as u64,
             unread: remaining.saturating_add(read.saturating_sub(bytes.len() as u64)),
         };
         let shown = show(&head, &prefix);
@@ -207,7 +217,7 @@ impl<B: Body> Peeked<B> {
 
 impl Reader {
     fn has_enough(&self) -> bool {
-        self.bytes >= self.cap || self.frames >= FRAMES || self.has_gap || self.settled.is_settled()
+        self.bytes >= self.cap || self.frames >= FRAMES || self.has_gap
     }
 
     fn note<D: Buf, E>(&mut self, item: &Option<Result<Frame<D>, E>>) {
@@ -216,15 +226,31 @@ impl Reader {
             None => self.is_complete = true,
             Some(Ok(frame)) => match frame.data_ref() {
                 Some(data) => {
-                    let room = self.cap.saturating_sub(self.bytes);
-                    let seen = pieces(data, room, |piece| self.settled.feed(piece));
-                    self.has_gap = seen < data.remaining().min(room);
+                    self.has_gap = pieces(data, data.remaining(), |_| {}) < data.remaining();
                     self.bytes = self.bytes.saturating_add(data.remaining());
                 }
                 // Trailers: no data follows.
                 None => self.is_complete = true,
             },
             Some(Err(_)) => {}
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.settled.as_ref().is_some_and(Settled::is_settled)
+    }
+
+    /// Looks at the last frame, once, for whether more need to be read.
+    fn feed<B: Body>(&mut self, seen: &Seen<B>, headers: &HeaderMap) {
+        if self.fed == self.frames {
+            return;
+        }
+        self.fed = self.frames;
+        if let Some(Ok(frame)) = &seen.item {
+            if let Some(data) = frame.data_ref() {
+                let settled = self.settled.get_or_insert_with(|| Settled::new(headers));
+                pieces(data, self.cap, |piece| settled.feed(piece));
+            }
         }
     }
 

@@ -7,13 +7,14 @@ use crate::{
     cause::{cause, is_refusal},
     class::{ErrorClass, FaultDomain},
     classify::classify,
-    diagnosis::{Diagnosed, Diagnosis},
+    diagnosis::{Diagnosed, Diagnosis, LINE_CAP},
     endpoint::Endpoint,
     error::{RetryError, TimeoutError, TimeoutScope, find},
     outcome::{Facts, Outcome},
     path::REDACTED,
     redact::scrub,
     secrets::Secrets,
+    text::{one_line, width, write_cut},
 };
 
 /// An instance longer than this is left out: it is the caller's own path, and not worth its bytes.
@@ -62,7 +63,7 @@ impl Problem {
         };
         // Even of what we wrote ourselves: a path may hold what looks like a secret.
         let nothing_sent = Secrets::of(&HeaderMap::new(), &[]);
-        let detail = scrub(&detail, &nothing_sent, None).into_owned();
+        let detail = one_line(&scrub(&detail, &nothing_sent, None)).into_owned();
         let status = status(error, &outcome);
         Self {
             status,
@@ -234,7 +235,18 @@ fn line(error: &(dyn Error + 'static), endpoint: &Endpoint, outcome: &Outcome) -
     } else {
         ""
     };
-    format!("{endpoint} failed: {}{end}", cause(error))
+    let opening = format!("{endpoint} failed: ");
+    let mut line = opening.clone();
+    let room = LINE_CAP.saturating_sub(width(&opening) + end.len());
+    let cause = cause(error);
+    let cause = match cause.trim() {
+        "" => "no error message",
+        cause => cause,
+    };
+    // Writing to a `String` cannot fail.
+    let _ = write_cut(&mut line, cause, room.max(1));
+    line.push_str(end);
+    line
 }
 
 /// Returns the caller's own path as a URI reference ([RFC 3986 §4.1]).

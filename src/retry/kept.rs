@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes};
 use http::{HeaderMap, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 
-use super::snapshot::{Lengths, Snapshot};
+use super::snapshot::Snapshot;
 
 /// How many frames without any bytes are kept at most.
 const EMPTY_FRAMES: usize = 1024;
@@ -22,9 +22,9 @@ const TRAILERS_LIMIT: usize = 16 * 1024;
 ///
 /// The lock belongs to one call. It is held while the caller's body is polled, so that whoever makes the
 /// next attempt finds everything that was read.
-pub(super) struct Kept<B, H: ?Sized = [u8]> {
+pub(super) struct Kept<B> {
     state: Mutex<State<B>>,
-    head: Snapshot<H>,
+    head: Snapshot,
 }
 
 /// The body, as far as it was read, and the rest of it.
@@ -78,41 +78,28 @@ pub(super) enum Step<B: Body> {
 impl<B> Kept<B> {
     /// Keeps a body, or, of one that is empty, no more than its size hint.
     pub(super) fn new(head: &Parts, body: Result<B, SizeHint>, limit: usize) -> Arc<Self> {
-        let lengths = Lengths::of(head);
         let (standing, rest, end) = match body {
             Ok(body) => (Standing::Keeping, Some(body), None),
             Err(hint) => (Standing::Empty, None, Some(Point { hint, is_end: true })),
         };
-        let state = Mutex::new(State {
-            standing,
-            rest,
-            limit,
-            frames: Frames::default(),
-            end,
-            attempt: 0,
-            position: 0,
-            waker: None,
+        let mut kept = Arc::new(Self {
+            state: Mutex::new(State {
+                rest,
+                standing,
+                limit,
+                frames: Frames::default(),
+                end,
+                attempt: 0,
+                position: 0,
+                waker: None,
+            }),
+            head: Snapshot::empty(),
         });
-        let mut kept = match lengths.total() {
-            0..=256 => Self::sized::<256>(state, lengths),
-            257..=512 => Self::sized::<512>(state, lengths),
-            513..=1024 => Self::sized::<1024>(state, lengths),
-            1025..=2048 => Self::sized::<2048>(state, lengths),
-            2049..=4096 => Self::sized::<4096>(state, lengths),
-            _ => Self::sized::<0>(state, lengths),
-        };
-        // Nobody else has it yet.
+        // Filled where it stands, and nobody else has it yet.
         if let Some(kept) = Arc::get_mut(&mut kept) {
-            kept.head.write(head);
+            kept.head.fill(head);
         }
         kept
-    }
-
-    fn sized<const N: usize>(state: Mutex<State<B>>, lengths: Lengths) -> Arc<Self> {
-        Arc::new(Kept {
-            state,
-            head: Snapshot::<[u8; N]>::with_room(lengths),
-        })
     }
 
     pub(super) fn restore_head(&self) -> Option<Parts> {
@@ -150,7 +137,7 @@ impl<B> State<B> {
 
     pub(super) fn size_hint_at_end(&self) -> SizeHint {
         match &self.end {
-            Some(end) => end.hint.clone(),
+            Some(end) => same(&end.hint),
             None => SizeHint::with_exact(0),
         }
     }
@@ -178,7 +165,7 @@ impl<B: Body> State<B> {
             return SizeHint::default();
         }
         if let Some(frame) = self.frames.get(self.position) {
-            return frame.hint.clone();
+            return same(&frame.hint);
         }
         match &self.rest {
             Some(rest) => rest.size_hint(),
@@ -324,6 +311,14 @@ impl Content {
             Self::Trailers(trailers) => Frame::trailers(HeaderMap::clone(trailers)),
         }
     }
+}
+
+#[expect(
+    clippy::clone_on_copy,
+    reason = "it is not `Copy` before http-body 1.1"
+)]
+pub(super) fn same(hint: &SizeHint) -> SizeHint {
+    hint.clone()
 }
 
 /// Makes `Bytes` of a frame's data, without a copy if they are.

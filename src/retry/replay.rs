@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::{Request, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 
-use super::kept::{Kept, Standing, Step, whole};
+use super::kept::{Kept, Standing, Step, same, whole};
 use crate::{endpoint::Endpoint, error::BoxError};
 
 /// The body that the retry layer hands to the service below: the caller's own, of which what was read
@@ -99,7 +99,8 @@ impl<B> Replay<B> {
     /// Makes the request for the next attempt, without extensions. From here on its body is the only one
     /// that is read.
     ///
-    /// `None` if [`Replay::can_replay`] is false.
+    /// `None` if [`Replay::can_replay`] is false. Best made when the service is ready for it: until it is
+    /// made, or [`Replay::claim`] is called, the attempt before may still read past the limit.
     pub(crate) fn request(&self) -> Option<Request<ReplayBody<B>>> {
         let head = self.kept.restore_head()?;
         let source = self.supersede()?;
@@ -191,7 +192,7 @@ where
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
-            Source::Ended(hint) => hint.clone(),
+            Source::Ended(hint) => same(hint),
             Source::Alone(body) => body.size_hint(),
             Source::Kept { kept, attempt } => kept
                 .state()

@@ -7,6 +7,10 @@ use http::{
     uri::{Authority, PathAndQuery, Scheme},
 };
 
+/// How many bytes of texts are kept in place: ten headers of an API's client, say. Together with a
+/// body's state this stays within a kilobyte, up to which allocators are fast.
+const IN_PLACE: usize = 704;
+
 /// A request's method, URI, version and headers, flat: every text one after the other.
 ///
 /// Cloning a `HeaderMap` that was never cloned allocates for every value in it. Most requests succeed
@@ -14,52 +18,68 @@ use http::{
 ///
 /// Extensions are not kept: they cannot be copied as bytes. Whoever repeats a request clones them, when
 /// there are any.
-///
-/// `H` is where the texts are: an array when the snapshot is made, a slice of unknown length after.
-pub(super) struct Snapshot<H: ?Sized = [u8]> {
-    version: Version,
+pub(super) struct Snapshot {
     lengths: Lengths,
-    /// The texts, if they are too long for `texts`.
+    /// The texts, if they fit.
+    texts: [u8; IN_PLACE],
+    /// The texts, if they do not fit in place.
     long: Vec<u8>,
-    texts: H,
 }
 
-/// How long each text of a request's head is. None that is there is empty, save header values.
-#[derive(Clone, Copy)]
-pub(super) struct Lengths {
+/// How much of the texts is what. Nothing that is there is empty, save header values.
+#[derive(Clone, Copy, Default)]
+struct Lengths {
+    version: Version,
     method: usize,
     scheme: usize,
     authority: usize,
     path: usize,
     names: usize,
     values: usize,
-    /// How many bytes all headers take with their [`Mark`]s.
-    headers: usize,
+    total: usize,
 }
 
-impl Lengths {
-    pub(super) fn of(head: &Parts) -> Self {
-        let uri = &head.uri;
-        let headers = head
-            .headers
-            .iter()
-            .map(|(name, value)| Mark::LENGTH + name.as_str().len() + value.len());
-        Self {
-            method: head.method.as_str().len(),
-            scheme: uri.scheme_str().map_or(0, str::len),
-            authority: uri
-                .authority()
-                .map_or(0, |authority| authority.as_str().len()),
-            path: path_and_query(uri).len(),
-            names: head.headers.keys_len(),
-            values: head.headers.len(),
-            headers: headers.sum(),
-        }
+/// Copies all texts of `head` to the front of `place`, if they are not too long.
+fn write(head: &Parts, place: &mut [u8]) -> Option<Lengths> {
+    let room = place.len();
+    let method = head.method.as_str();
+    let scheme = head.uri.scheme_str().unwrap_or_default();
+    let authority = head.uri.authority();
+    let authority = authority.map_or("", |authority| authority.as_str());
+    let path = path_and_query(&head.uri);
+    let place = put(place, method)?;
+    let place = put(place, scheme)?;
+    let place = put(place, authority)?;
+    let mut place = put(place, path)?;
+    for (name, value) in &head.headers {
+        let mark = Mark::of(name, value);
+        let name = name.as_str().as_bytes();
+        let value = value.as_bytes();
+        let length = Mark::LENGTH + name.len() + value.len();
+        let (here, rest) = place.split_at_mut_checked(length)?;
+        let (mark_place, here) = here.split_first_chunk_mut()?;
+        *mark_place = mark.0.to_ne_bytes();
+        let (name_place, value_place) = here.split_at_mut_checked(name.len())?;
+        name_place.copy_from_slice(name);
+        value_place.copy_from_slice(value);
+        place = rest;
     }
+    Some(Lengths {
+        version: head.version,
+        method: method.len(),
+        scheme: scheme.len(),
+        authority: authority.len(),
+        path: path.len(),
+        names: head.headers.keys_len(),
+        values: head.headers.len(),
+        total: room - place.len(),
+    })
+}
 
-    pub(super) fn total(&self) -> usize {
-        self.method + self.scheme + self.authority + self.path + self.headers
-    }
+fn put<'a>(place: &'a mut [u8], text: &str) -> Option<&'a mut [u8]> {
+    let (here, rest) = place.split_at_mut_checked(text.len())?;
+    here.copy_from_slice(text.as_bytes());
+    Some(rest)
 }
 
 /// Returns what a URI has of a path and a query: nothing, if it has neither, not even a slash.
@@ -96,46 +116,37 @@ impl Mark {
     }
 }
 
-impl<const N: usize> Snapshot<[u8; N]> {
-    /// Makes room for a head of these lengths; [`Snapshot::write`] fills it in.
-    pub(super) fn with_room(lengths: Lengths) -> Self {
-        let total = lengths.total();
-        Self {
-            version: Version::default(),
-            lengths,
-            long: if total > N {
-                vec![0; total]
-            } else {
-                Vec::new()
-            },
-            texts: [0; N],
-        }
-    }
+fn length(head: &Parts) -> usize {
+    let uri = &head.uri;
+    let headers = head
+        .headers
+        .iter()
+        .map(|(name, value)| Mark::LENGTH + name.as_str().len() + value.len());
+    head.method.as_str().len()
+        + uri.scheme_str().map_or(0, str::len)
+        + uri
+            .authority()
+            .map_or(0, |authority| authority.as_str().len())
+        + path_and_query(uri).len()
+        + headers.sum::<usize>()
 }
 
 impl Snapshot {
-    /// Copies `head`, whose lengths these are.
-    pub(super) fn write(&mut self, head: &Parts) {
-        self.version = head.version;
-        let place = if self.long.is_empty() {
-            &mut self.texts
-        } else {
-            &mut *self.long
-        };
-        let mut writer = Writer { place };
-        writer.put(head.method.as_str().as_bytes());
-        if let Some(scheme) = head.uri.scheme_str() {
-            writer.put(scheme.as_bytes());
+    /// Creates one of nothing, to be filled where it stands.
+    pub(super) fn empty() -> Self {
+        Self {
+            lengths: Lengths::default(),
+            texts: [0; IN_PLACE],
+            long: Vec::new(),
         }
-        if let Some(authority) = head.uri.authority() {
-            writer.put(authority.as_str().as_bytes());
-        }
-        writer.put(path_and_query(&head.uri).as_bytes());
-        for (name, value) in &head.headers {
-            writer.put(&Mark::of(name, value).0.to_ne_bytes());
-            writer.put(name.as_str().as_bytes());
-            writer.put(value.as_bytes());
-        }
+    }
+
+    /// Copies `head`.
+    pub(super) fn fill(&mut self, head: &Parts) {
+        self.lengths = write(head, &mut self.texts).unwrap_or_else(|| {
+            self.long = vec![0; length(head)];
+            write(head, &mut self.long).unwrap_or_default()
+        });
     }
 
     /// Builds the head anew, without extensions.
@@ -150,7 +161,7 @@ impl Snapshot {
         };
         // One copy, of which the URI and all header values are slices.
         let mut reader = Reader {
-            rest: Bytes::copy_from_slice(texts.get(..self.lengths.total())?),
+            rest: Bytes::copy_from_slice(texts.get(..self.lengths.total)?),
         };
         let method = Method::from_bytes(&reader.take(self.lengths.method)?).ok()?;
         let uri = self.uri(&mut reader)?;
@@ -163,7 +174,7 @@ impl Snapshot {
         let mut head = http::Request::new(()).into_parts().0;
         head.method = method;
         head.uri = uri;
-        head.version = self.version;
+        head.version = self.lengths.version;
         head.headers = headers;
         Some(head)
     }
@@ -183,20 +194,6 @@ impl Snapshot {
             uri.path_and_query = Some(PathAndQuery::from_maybe_shared(path).ok()?);
         }
         Uri::from_parts(uri).ok()
-    }
-}
-
-struct Writer<'a> {
-    place: &'a mut [u8],
-}
-
-impl Writer<'_> {
-    fn put(&mut self, text: &[u8]) {
-        if let Some((here, rest)) = std::mem::take(&mut self.place).split_at_mut_checked(text.len())
-        {
-            here.copy_from_slice(text);
-            self.place = rest;
-        }
     }
 }
 

@@ -84,7 +84,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let limits = self.limits.clone();
-        let watch = Watch::new(Target::of(&request), limits, self.limits.total);
+        let watch = Watch::new(Target::templated(&request), limits, self.limits.total);
         self.inner
             .call(request.map(|body| RequestBody::new(body, Some(watch))))
     }

@@ -52,7 +52,7 @@ where
         if let Some(error) = self.not_ready.take() {
             return ResponseFuture::not_ready(error);
         }
-        let target = Target::of(&request);
+        let target = Target::templated(&request);
         let limit = self.config.limit_of(&request);
         ResponseFuture::running(self.inner.call(request), limit, target, self.config.body())
     }

@@ -103,6 +103,11 @@ fn codes_are_the_servers_own() {
             r#"{"error":"invalid_grant","error_description":"d"}"#,
             Some("invalid_grant"),
         ),
+        (
+            JSON,
+            r#"{"error":"not_found","message":"m"}"#,
+            Some("not_found"),
+        ),
         (JSON, r#"{"error":"invalid_grant"}"#, None),
         (
             JSON,

@@ -3,6 +3,7 @@ use std::{
     task::{Wake, Waker},
 };
 
+use bytes::Buf;
 use http_body_util::{Empty, Full};
 use proptest::prelude::*;
 
@@ -232,6 +233,47 @@ fn what_passes_through_is_not_touched() {
     }
     let full = Full::<Bytes>::from("a");
     assert_eq!(all(ReplayBody::once(full.clone())), all(full));
+}
+
+#[test]
+fn data_of_any_kind_is_kept() {
+    let data = Bytes::from_static(b"ab").chain(Bytes::from_static(b"cd"));
+    let (first, replay) = kept(Full::new(data), 4);
+    assert_eq!(all(first)[0].frame, "Frame { kind: Data(b\"abcd\") }");
+    assert_eq!(all(next(&replay))[0].bytes, 4);
+}
+
+#[test]
+fn it_is_what_the_body_is() {
+    fn is_send_and_sync(_: &(impl Send + Sync + Unpin)) {}
+    let (body, replay) = kept(Script::of(&["a"]), 4);
+    is_send_and_sync(&body);
+    is_send_and_sync(&replay);
+}
+
+#[test]
+fn attempts_on_several_threads_see_all_of_it() {
+    for _ in 0..100 {
+        let script = Script::new((0..20).flat_map(|byte| [Act::Pend, Act::Data(vec![byte])]));
+        let bare = all(script.clone());
+        let (first, replay) = kept(script, 20);
+        std::thread::scope(|scope| {
+            let mut threads = vec![scope.spawn(|| all(first))];
+            for _ in 0..3 {
+                let body = next(&replay);
+                threads.push(scope.spawn(|| all(body)));
+            }
+            let newest = threads.pop().unwrap().join().unwrap();
+            assert_eq!(newest, bare);
+            for older in threads {
+                let mut seen = older.join().unwrap();
+                if seen.last().unwrap().frame != "end" {
+                    seen.pop();
+                }
+                assert_eq!(seen[..], bare[..seen.len()]);
+            }
+        });
+    }
 }
 
 fn any_script() -> impl Strategy<Value = Script> {

@@ -1,11 +1,15 @@
-//! What hyper makes of these bodies on an HTTP/1 connection.
+//! What hyper makes of these bodies on a connection.
 
 use std::{convert::Infallible, time::Duration};
 
 use http::{HeaderMap, HeaderValue, Response, header};
 use http_body_util::{BodyExt, Empty, Full};
-use hyper::{body::Incoming, client::conn::http1};
-use hyper_util::rt::TokioIo;
+use hyper::{
+    body::Incoming,
+    client::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
     sync::mpsc,
@@ -198,4 +202,47 @@ async fn an_attempt_whose_early_answer_is_good_goes_on_sending() {
     feed.try_send(data("de")).unwrap();
     drop(feed);
     assert_eq!(read(&mut peer).await.0, "2\r\nde\r\n0\r\n\r\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn over_http2_too_half_a_body_never_looks_like_a_whole_one() {
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (seen, mut bodies) = mpsc::unbounded_channel();
+    // Answers every request as soon as it begins, and reads its body afterwards.
+    let service = service_fn(move |request: Request<Incoming>| {
+        let seen = seen.clone();
+        tokio::spawn(async move {
+            let body = request.into_body().collect().await;
+            let body = body.map(|body| {
+                let trailers = body.trailers().is_some();
+                (body.to_bytes(), trailers)
+            });
+            let _ = seen.send(body.map_err(drop));
+        });
+        async { Ok::<_, Infallible>(Response::new(Empty::<Bytes>::new())) }
+    });
+    let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+    tokio::spawn(server.serve_connection(TokioIo::new(theirs), service));
+    let client = http2::handshake(TokioExecutor::new(), TokioIo::new(ours));
+    let (mut client, connection) = client.await.unwrap();
+    tokio::spawn(connection);
+
+    let (feed, body) = mpsc::channel(16);
+    feed.try_send(data("abc")).unwrap();
+    let mut head = head("PUT");
+    head.uri = "http://h/x".parse().unwrap();
+    let (first, replay) = ReplayBody::kept(&head, Fed(body), 100);
+    let early = client.send_request(Request::from_parts(head, first)).await;
+    assert_eq!(early.unwrap().status(), 200);
+    let pending = timeout(Duration::from_secs(1), bodies.recv()).await;
+    assert!(pending.is_err());
+
+    let again = client.send_request(replay.request().unwrap()).await;
+    assert_eq!(again.unwrap().status(), 200);
+    assert_eq!(bodies.recv().await.unwrap(), Err(()));
+    feed.try_send(data("de")).unwrap();
+    feed.try_send(trailers()).unwrap();
+    drop(feed);
+    let whole = Bytes::from_static(b"abcde");
+    assert_eq!(bodies.recv().await.unwrap(), Ok((whole, true)));
 }

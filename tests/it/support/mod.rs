@@ -1,4 +1,5 @@
 //! What several tests need: servers that misbehave, probes, clients.
+
 #![allow(
     dead_code,
     unreachable_pub,

@@ -67,7 +67,7 @@ async fn a_connector_out_of_time() {
 }
 
 #[tokio::test]
-async fn a_connector_that_a_layer_refuses_or_cuts_short() {
+async fn connectors_of_others() {
     async fn fail<C>(connector: C) -> legacy::Error
     where
         C: tower::Service<http::Uri, Response = TokioIo<TcpStream>> + Clone + Send + Sync + 'static,
@@ -84,4 +84,17 @@ async fn a_connector_that_a_layer_refuses_or_cuts_short() {
 
     let refuses = tower::service_fn(|_| ready(Err(Refused::new("circuit open"))));
     assert_verdict(fail(refuses).await, &refusal("circuit open"));
+
+    let refused = || io::Error::new(io::ErrorKind::ConnectionRefused, io::Error::other("h"));
+    let words = tower::service_fn(move |_| ready(Err(refused())));
+    assert_verdict(
+        fail(words).await,
+        &network(Delivery::NotSent, "ECONNREFUSED"),
+    );
+
+    let words = tower::service_fn(|_| ready(Err(io::Error::other("connection refused"))));
+    assert_verdict(
+        fail(words).await,
+        &network(Delivery::NotSent, "network error"),
+    );
 }

@@ -4,10 +4,23 @@ mod connect;
 mod http1;
 mod http2;
 mod ours;
+#[cfg(any(feature = "axum", feature = "reqwest", feature = "tonic"))]
+#[cfg_attr(
+    not(all(feature = "axum", feature = "reqwest", feature = "tonic")),
+    allow(unused_imports)
+)]
+mod peers;
 mod request;
 
-#[path = "../../it/support/mod.rs"]
-mod support;
+#[path = "../../it/support"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the tests of `it`")]
+mod support {
+    pub mod body;
+    pub mod client;
+    pub mod h1;
+    pub mod h2_by_hand;
+    pub mod raw;
+}
 
 use std::{error::Error, net::SocketAddr, sync::Arc};
 
@@ -36,8 +49,10 @@ struct Verdict {
 
 impl Verdict {
     fn of(error: &(dyn Error + 'static)) -> Self {
-        let mut facts = Facts::default();
-        facts.dispatched = true;
+        let facts = Facts {
+            dispatched: true,
+            ..Facts::default()
+        };
         let outcome = classify(Some(error), &facts).unwrap();
         Self {
             class: outcome.class(),

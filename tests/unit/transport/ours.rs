@@ -2,19 +2,17 @@
 
 use std::{future::pending, time::Duration};
 
-use http::{Method, StatusCode};
+use http::{Method, Response, StatusCode};
 use proptest::prelude::*;
-use tower::{Service, ServiceExt, limit::ConcurrencyLimit, load_shed::LoadShed, service_fn};
+use tower::{Layer, Service, ServiceExt, limit::ConcurrencyLimit, load_shed::LoadShed, service_fn};
 
 use super::*;
 use crate::{
     argument::require_full_uuid,
     classify::as_error,
-    diagnosis::{Diagnosed, Diagnosis, LINE_CAP},
+    diagnose::DiagnoseLayer,
     endpoint::Endpoint,
     error::{RetryError, TimeoutScope},
-    headers::RedactedHeaders,
-    outcome::Outcome,
     retried::{Retried, StopReason},
 };
 
@@ -138,34 +136,19 @@ fn repeated_calls_are_seen_through_and_say_the_delivery_of_all_attempts() {
     assert_verdict(error, &timeout(Delivery::Answered, "timed out after 2s"));
 }
 
-#[test]
-fn what_was_diagnosed_below_keeps_its_outcome_and_delivery() {
-    let outcome = Outcome::new(
-        ErrorClass::Http,
-        FaultDomain::Upstream,
-        Some(StatusCode::BAD_GATEWAY),
-    );
-    let diagnosis = Diagnosis {
-        endpoint: timeout_error(Duration::ZERO).endpoint().clone(),
-        outcome,
-        message: None,
-        code: None,
-        excerpt: None,
-        omitted: None,
-        headers: RedactedHeaders::default(),
-        hint: None,
-        cause: None,
-        not_sent: false,
-        delivery: Delivery::Answered,
-        attempts: 1,
-        timeout: None,
-        retry_after: None,
-        request_id: None,
-        indeterminate: false,
-        line_cap: LINE_CAP,
-    };
-    let error = io::Error::other(Diagnosed::new(diagnosis, None, None));
-    assert_eq!(classify(Some(&error), &Facts::default()), Some(outcome));
+#[tokio::test]
+async fn what_was_diagnosed_below_keeps_its_outcome_and_delivery() {
+    let bad_gateway = service_fn(|_: Request<()>| async {
+        let mut response = Response::new(String::new());
+        *response.status_mut() = StatusCode::BAD_GATEWAY;
+        Ok::<_, BoxError>(response)
+    });
+    let layer = DiagnoseLayer::new().error_for_status(true);
+    let service = layer.layer(bad_gateway);
+    let error = service.oneshot(Request::new(())).await.err().unwrap();
+    let outcome = Some(error.diagnosis().outcome());
+    let error = io::Error::other(error);
+    assert_eq!(classify(Some(&error), &Facts::default()), outcome);
     assert_eq!(delivery(&error), Delivery::Answered);
 }
 
@@ -316,8 +299,7 @@ proptest! {
         dispatched in any::<bool>(),
     ) {
         let error = wrappings.iter().fold(innermost(inner), |error, how| wrap(error, *how));
-        let mut facts = Facts::default();
-        facts.dispatched = dispatched;
+        let facts = Facts { dispatched, ..Facts::default() };
         let outcome = classify(Some(&*error), &facts);
         prop_assert!(outcome.is_some());
         let cause = cause(&*error);

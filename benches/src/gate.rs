@@ -1,0 +1,104 @@
+//! Fails when a layer got dearer: instructions and allocations of our own cases, never time.
+
+use std::{collections::BTreeMap, fmt::Write, fs, path::PathBuf, process::ExitCode};
+
+use crate::{cases::OURS, measure::Case, requests::Shape};
+
+/// How many per cent a case may add before it fails: another compiler or another version of a
+/// dependency moves counts by a few.
+const TOLERANCE: f64 = 5.0;
+
+fn baseline() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("baseline.txt")
+}
+
+/// One line a case: name, shape, added instructions, added allocations.
+fn measured() -> Option<BTreeMap<String, (f64, f64)>> {
+    let mut rows = BTreeMap::new();
+    for shape in Shape::ALL {
+        let bare = Case {
+            name: "bare",
+            shape,
+            pending: 1,
+        };
+        let (instructions, allocations) = (bare.instructions()?, bare.allocations());
+        for name in OURS {
+            let case = Case {
+                name,
+                shape,
+                pending: 1,
+            };
+            let key = format!("{name} | {}", shape.name());
+            let row = (
+                case.instructions()? - instructions,
+                case.allocations() - allocations,
+            );
+            rows.insert(key, row);
+        }
+    }
+    Some(rows)
+}
+
+pub fn write() -> ExitCode {
+    let Some(rows) = measured() else {
+        eprintln!("valgrind is not installed");
+        return ExitCode::FAILURE;
+    };
+    let mut text = String::from("# case | shape | instructions added | allocations added\n");
+    for (key, (instructions, allocations)) in rows {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{key} | {instructions:.0} | {allocations:.2}");
+    }
+    match fs::write(baseline(), text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cannot write the baseline: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+pub fn check() -> ExitCode {
+    let Some(rows) = measured() else {
+        eprintln!("valgrind is not installed");
+        return ExitCode::FAILURE;
+    };
+    let text = fs::read_to_string(baseline()).unwrap_or_default();
+    let allowed: BTreeMap<String, (f64, f64)> = text.lines().filter_map(parse).collect();
+    let mut dearer = 0;
+    for (key, (instructions, allocations)) in &rows {
+        let Some((may, may_allocate)) = allowed.get(key) else {
+            println!("{key}: not in the baseline");
+            dearer += 1;
+            continue;
+        };
+        let limit = may + (may.abs() * TOLERANCE / 100.0).max(20.0);
+        if *instructions > limit || *allocations > may_allocate + 0.01 {
+            println!(
+                "{key}: {instructions:.0} instructions and {allocations:.2} allocations, \
+                 was {may:.0} and {may_allocate:.2}"
+            );
+            dearer += 1;
+        }
+    }
+    println!(
+        "{} cases measured, {dearer} dearer than the baseline allows",
+        rows.len()
+    );
+    if dearer == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn parse(line: &str) -> Option<(String, (f64, f64))> {
+    let fields: Vec<&str> = line.split(" | ").collect();
+    match fields.as_slice() {
+        [name, shape, instructions, allocations] => Some((
+            format!("{name} | {shape}"),
+            (instructions.parse().ok()?, allocations.parse().ok()?),
+        )),
+        _ => None,
+    }
+}

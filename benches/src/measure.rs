@@ -1,0 +1,163 @@
+//! How one case is measured.
+
+use std::{
+    hint::black_box,
+    process::{Command, ExitCode, Stdio},
+    time::{Duration, Instant},
+};
+
+use stats_alloc::Region;
+use tower::{BoxError, Service, ServiceExt};
+
+use crate::{
+    cases::{self, Visitor},
+    requests::{Body, Configured, Shape},
+};
+
+/// Calls before anything is counted: caches fill, tables grow, the timer wheel is there.
+const WARM_UP: u64 = 200;
+
+/// One case over one shape of request.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    pub name: &'static str,
+    pub shape: Shape,
+    pub pending: u32,
+}
+
+/// Drives `calls` calls one after the other in a runtime that has an earlier timer already.
+struct Drive<F> {
+    shape: Shape,
+    calls: u64,
+    around: F,
+}
+
+impl<T, F: FnOnce(&mut dyn FnMut(u64)) -> T> Visitor for Drive<F> {
+    type Output = (T, usize);
+
+    fn visit<S, R>(self, mut service: S) -> Self::Output
+    where
+        S: Service<http::Request<Body>, Response = http::Response<R>>,
+        S::Error: Into<BoxError>,
+        R: http_body::Body,
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let configured = Configured::new();
+        let shape = self.shape;
+        let mut future_bytes = 0;
+        let mut drive = |calls: u64| {
+            runtime.block_on(async {
+                // A registration in an idle runtime wakes its driver by a system call.
+                let mut earlier = std::pin::pin!(tokio::time::sleep(Duration::from_millis(1)));
+                std::future::poll_fn(|cx| {
+                    let _ = earlier.as_mut().poll(cx);
+                    std::task::Poll::Ready(())
+                })
+                .await;
+                for number in 0..calls {
+                    let request = shape.build(&configured, number);
+                    let future = match service.ready().await {
+                        Ok(service) => service.call(request),
+                        Err(_) => return,
+                    };
+                    future_bytes = size_of_val(&future);
+                    drop(black_box(future.await.map_err(Into::into)));
+                }
+            });
+        };
+        drive(WARM_UP);
+        let result = (self.around)(&mut drive);
+        drive(self.calls);
+        (result, future_bytes)
+    }
+}
+
+impl Case {
+    /// Bytes of the future over one of four bytes.
+    pub fn future_bytes(self) -> usize {
+        self.drive(0, |_| ()).1
+    }
+
+    /// Allocations of one call.
+    pub fn allocations(self) -> f64 {
+        const CALLS: u32 = 500;
+        let count = self.drive(0, |drive| {
+            let empty = Region::new(crate::ALLOCATOR);
+            drive(0);
+            let around = empty.change().allocations;
+            let region = Region::new(crate::ALLOCATOR);
+            drive(u64::from(CALLS));
+            region.change().allocations.saturating_sub(around)
+        });
+        count.0 as f64 / f64::from(CALLS)
+    }
+
+    /// Nanoseconds of one call: the least of several rounds, since noise only adds.
+    pub fn nanoseconds(self) -> f64 {
+        const CALLS: u32 = 20_000;
+        let (least, _) = self.drive(0, |drive| {
+            (0..7)
+                .map(|_| {
+                    let started = Instant::now();
+                    drive(u64::from(CALLS));
+                    started.elapsed()
+                })
+                .min()
+                .unwrap_or_default()
+        });
+        least.as_nanos() as f64 / f64::from(CALLS)
+    }
+
+    /// Instructions of one call, by callgrind: two runs that differ only in the number of calls.
+    pub fn instructions(self) -> Option<f64> {
+        const CALLS: u64 = 500;
+        let few = self.collected(CALLS)?;
+        let many = self.collected(CALLS * 2)?;
+        Some(many.saturating_sub(few) as f64 / CALLS as f64)
+    }
+
+    fn collected(self, calls: u64) -> Option<u64> {
+        let output = Command::new("valgrind")
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .arg(std::env::current_exe().ok()?)
+            .args(["case", self.name, self.shape.name()])
+            .args([self.pending.to_string(), calls.to_string()])
+            .stdin(Stdio::null())
+            .output()
+            .ok()?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        text.lines().find_map(|line| {
+            let (_, count) = line.split_once("Collected : ")?;
+            count.trim().parse().ok()
+        })
+    }
+
+    fn drive<T>(self, calls: u64, around: impl FnOnce(&mut dyn FnMut(u64)) -> T) -> (T, usize) {
+        let drive = Drive {
+            shape: self.shape,
+            calls,
+            around,
+        };
+        cases::with(self.name, self.pending, drive).expect("every case of the table has a service")
+    }
+}
+
+/// What a run under callgrind executes.
+pub fn run_case(name: &str, shape: &str, pending: &str, calls: &str) -> ExitCode {
+    let shape = Shape::ALL.into_iter().find(|known| known.name() == shape);
+    let (Some(shape), Ok(pending), Ok(calls)) = (shape, pending.parse(), calls.parse()) else {
+        return ExitCode::from(2);
+    };
+    let drive = Drive {
+        shape,
+        calls,
+        around: |_: &mut dyn FnMut(u64)| (),
+    };
+    match cases::with(name, pending, drive) {
+        Some(_) => ExitCode::SUCCESS,
+        None => ExitCode::from(2),
+    }
+}
