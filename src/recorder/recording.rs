@@ -86,15 +86,13 @@ impl Recording {
         let status = response.status();
         let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
             || (status.is_success() && open.recorder.start().target.method() == Method::CONNECT);
+        if is_upgrade || has_ended {
+            let body_end = (!is_upgrade).then_some(BodyEnd::Complete);
+            let open = self.open.take()?;
+            open.close(told, Some(at), at, body_end);
+            return None;
+        }
         open.head = Some((at, told));
-        if is_upgrade {
-            self.close(None, None);
-            return None;
-        }
-        if has_ended {
-            self.close(None, Some(BodyEnd::Complete));
-            return None;
-        }
         Some(self)
     }
 
@@ -109,7 +107,7 @@ impl Recording {
     pub(super) fn failed<E: 'static>(mut self, error: &E) {
         if let Some(open) = self.open.take() {
             let told = Told::by_error(error, &open.recorder.notes());
-            open.close(told, None, None);
+            open.close(told, None, Instant::now(), None);
         }
     }
 
@@ -163,27 +161,27 @@ impl Recording {
         let Some(mut open) = self.open.take() else {
             return;
         };
+        let now = Instant::now();
         match open.head.take() {
             Some((at, mut told)) => {
                 let noted = || open.recorder.notes().failure();
                 told.outcome = told.outcome.or_else(noted).or(failure);
-                open.close(told, Some(at), body_end);
+                open.close(told, Some(at), now, body_end);
             }
             None => {
                 let told = Told {
                     outcome: failure,
                     ..Told::default()
                 };
-                open.close(told, None, None);
+                open.close(told, None, now, None);
             }
         }
     }
 }
 
 impl Open {
-    fn close(self, told: Told, head: Option<Instant>, body_end: Option<BodyEnd>) {
+    fn close(self, told: Told, head: Option<Instant>, ended: Instant, body_end: Option<BodyEnd>) {
         let has_template = self.recorder.start().template.is_some() || self.ask_for_template();
-        let ended = Instant::now();
         let mut notes = self.recorder.notes();
         notes.attempts.close(ended);
         let retried = notes.retried.or(told.retried);

@@ -47,7 +47,7 @@ impl Told {
                 ..notes.facts
             };
             // Of an answer that is all head, the gRPC status stands there.
-            if has_ended {
+            if has_ended && !response.headers().is_empty() {
                 told.note_grpc(response.headers(), &mut facts);
             }
             if status.as_u16() >= 400 || facts.grpc_status.is_some() {
