@@ -17,7 +17,7 @@ const CAPACITY: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptRecord {
     started: Instant,
-    duration: Option<Duration>,
+    ended: Option<Instant>,
     status: Option<StatusCode>,
     failure: Option<Outcome>,
     delivery: Delivery,
@@ -27,7 +27,7 @@ impl AttemptRecord {
     pub(crate) const fn begun(started: Instant) -> Self {
         Self {
             started,
-            duration: None,
+            ended: None,
             status: None,
             failure: None,
             // What has begun may have arrived, until more is known.
@@ -36,7 +36,7 @@ impl AttemptRecord {
     }
 
     pub(crate) fn end(&mut self, now: Instant, end: AttemptEnd) {
-        self.duration = Some(now.saturating_duration_since(self.started));
+        self.ended = Some(now);
         self.status = end.status;
         // Whoever repeats it may have explained it already, before it was dropped.
         self.failure = end.failure.or(self.failure);
@@ -70,7 +70,8 @@ impl AttemptRecord {
     /// moment when it was given up.
     #[must_use]
     pub fn duration(&self) -> Duration {
-        self.duration.unwrap_or_default()
+        let ended = self.ended.unwrap_or(self.started);
+        ended.saturating_duration_since(self.started)
     }
 }
 
@@ -104,7 +105,7 @@ impl Attempts {
     /// Finds the latest attempt that is under way, of those begun at `started` if that is known.
     pub(crate) fn under_way(&mut self, started: Option<Instant>) -> Option<&mut AttemptRecord> {
         self.iter_mut().rev().find(|attempt| {
-            attempt.duration.is_none() && started.is_none_or(|started| started == attempt.started)
+            attempt.ended.is_none() && started.is_none_or(|started| started == attempt.started)
         })
     }
 
@@ -115,9 +116,7 @@ impl Attempts {
     /// Gives those still under way the time that they have taken so far.
     pub(crate) fn close(&mut self, now: Instant) {
         for attempt in self.iter_mut() {
-            attempt
-                .duration
-                .get_or_insert(now.saturating_duration_since(attempt.started));
+            attempt.ended.get_or_insert(now);
         }
     }
 

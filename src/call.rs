@@ -2,16 +2,16 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::SystemTime,
 };
 
-use http::{Extensions, StatusCode};
+use http::{Extensions, Request, StatusCode};
 use tokio::time::Instant;
 
 use crate::{
     attempts::{AttemptEnd, AttemptRecord, Attempts},
-    endpoint::Target,
+    endpoint::{Endpoint, Target},
     outcome::{Delivery, Facts, Outcome},
     record::PathTemplate,
     retried::Retried,
@@ -34,19 +34,19 @@ use crate::{
 /// request.extensions_mut().insert(notes.clone());
 /// assert_eq!(notes.snapshot().requests, 0);
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct CallRecorder {
     shared: Arc<Shared>,
 }
 
-#[derive(Default)]
 struct Shared {
     notes: Mutex<Notes>,
     /// Whoever else hears of everything: the caller's handle, or the recorder further out.
     parent: Option<CallRecorder>,
-    /// Only where a layer records the call. Here because the block is allocated anyway, and the
-    /// layer's future and body stay small.
-    start: Option<Start>,
+    /// Here because the block is allocated anyway, and the recorder's future and body stay small.
+    start: Start,
+    /// A layer records this call: it is no plain handle of the caller's.
+    is_recorded: bool,
 }
 
 /// What is known of a call when it begins.
@@ -56,6 +56,20 @@ pub(crate) struct Start {
     pub(crate) started: Instant,
     pub(crate) started_at: SystemTime,
     pub(crate) bytes_out: Option<u64>,
+    /// Made when somebody asks: most records are counted and forgotten.
+    pub(crate) endpoint: OnceLock<Box<Endpoint>>,
+}
+
+impl Start {
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        self.endpoint.get_or_init(|| {
+            let endpoint = self.target.endpoint();
+            Box::new(match &self.template {
+                Some(template) => endpoint.with_path(template.as_str()),
+                None => endpoint,
+            })
+        })
+    }
 }
 
 #[derive(Default)]
@@ -77,7 +91,22 @@ impl CallRecorder {
     /// Creates empty notes.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        let start = Start {
+            target: Target::of(&Request::new(())),
+            template: None,
+            started: Instant::now(),
+            started_at: SystemTime::UNIX_EPOCH,
+            bytes_out: None,
+            endpoint: OnceLock::new(),
+        };
+        Self {
+            shared: Arc::new(Shared {
+                notes: Mutex::default(),
+                parent: None,
+                start,
+                is_recorded: false,
+            }),
+        }
     }
 
     /// Returns what is known so far.
@@ -94,13 +123,14 @@ impl CallRecorder {
             shared: Arc::new(Shared {
                 notes: Mutex::new(notes),
                 parent,
-                start: Some(start),
+                start,
+                is_recorded: true,
             }),
         }
     }
 
-    pub(crate) fn start(&self) -> Option<&Start> {
-        self.shared.start.as_ref()
+    pub(crate) fn start(&self) -> &Start {
+        &self.shared.start
     }
 
     /// Finds the notes of the call that a request belongs to.
@@ -191,7 +221,7 @@ impl CallRecorder {
     pub(crate) fn cancelled(&self) {
         self.notes().facts.caller_cancelled = true;
         if let Some(parent) = &self.shared.parent {
-            if parent.start().is_none() {
+            if !parent.shared.is_recorded {
                 parent.notes().facts.caller_cancelled = true;
             }
         }
@@ -263,6 +293,12 @@ impl Notes {
     fn fail(&mut self, failure: Option<Outcome>) {
         self.failure = failure;
         self.last_failure = failure.or(self.last_failure);
+    }
+}
+
+impl Default for CallRecorder {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

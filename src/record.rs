@@ -2,15 +2,18 @@
 
 use std::{
     borrow::Cow,
+    fmt,
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use http::{Method, StatusCode};
 use serde::{Serialize, Serializer, ser::SerializeMap};
+use tokio::time::Instant;
 
 use crate::{
     attempts::{AttemptRecord, Attempts},
+    call::CallRecorder,
     class::{AuditClass, ErrorClass, FaultDomain},
     endpoint::Endpoint,
     names::names,
@@ -84,9 +87,10 @@ impl PathTemplate {
 /// | `request_id` | the id that the server gave the request |
 ///
 /// [RFC 3339]: https://www.rfc-editor.org/rfc/rfc3339
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CallRecord {
-    pub(crate) endpoint: Endpoint,
+    /// For what was known at the start; the notes themselves may change when the call is over.
+    pub(crate) recorder: CallRecorder,
     pub(crate) has_template: bool,
     pub(crate) status: Option<StatusCode>,
     pub(crate) outcome: Option<Outcome>,
@@ -95,33 +99,31 @@ pub struct CallRecord {
     pub(crate) attempt_log: Attempts,
     pub(crate) stop: Option<StopReason>,
     pub(crate) last_failure: Option<Outcome>,
-    pub(crate) time_to_head: Option<Duration>,
-    pub(crate) duration: Duration,
-    pub(crate) bytes_out: Option<u64>,
+    pub(crate) head: Option<Instant>,
+    pub(crate) ended: Instant,
     pub(crate) bytes_in: u64,
     pub(crate) body_end: Option<BodyEnd>,
     pub(crate) request_id: Option<Box<str>>,
     pub(crate) remote_code: Option<Box<str>>,
-    pub(crate) started_at: SystemTime,
 }
 
 impl CallRecord {
     /// Returns what was called, under its route template if one is known.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+        self.recorder.start().endpoint()
     }
 
     /// Returns the route template, if one is known: the only form of a path that may be a label.
     #[must_use]
     pub fn template(&self) -> Option<&str> {
-        self.has_template.then(|| self.endpoint.path())
+        self.has_template.then(|| self.endpoint().path())
     }
 
     /// Returns the method.
     #[must_use]
     pub fn method(&self) -> &Method {
-        self.endpoint.method()
+        self.recorder.start().target.method()
     }
 
     /// Returns the status of the answer that the caller got, good or failing; `None` if it got none.
@@ -190,20 +192,23 @@ impl CallRecord {
     /// Returns the time from the call to the head of the response; `None` if there was no response.
     #[must_use]
     pub fn time_to_head(&self) -> Option<Duration> {
-        self.time_to_head
+        let started = self.recorder.start().started;
+        self.head
+            .map(|head| head.saturating_duration_since(started))
     }
 
     /// Returns the time from the call to the end of the response's body, to the error, or to the
     /// moment when the caller let go.
     #[must_use]
     pub fn duration(&self) -> Duration {
-        self.duration
+        let started = self.recorder.start().started;
+        self.ended.saturating_duration_since(started)
     }
 
     /// Returns how long the request's body was, where its length was known at the start.
     #[must_use]
     pub fn bytes_out(&self) -> Option<u64> {
-        self.bytes_out
+        self.recorder.start().bytes_out
     }
 
     /// Returns how many bytes of the response's body were read.
@@ -234,7 +239,21 @@ impl CallRecord {
     /// Returns when the call was made, by the wall clock. Durations are not measured by it.
     #[must_use]
     pub fn started_at(&self) -> SystemTime {
-        self.started_at
+        self.recorder.start().started_at
+    }
+}
+
+impl fmt::Debug for CallRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallRecord")
+            .field("endpoint", self.endpoint())
+            .field("status", &self.status)
+            .field("outcome", &self.outcome)
+            .field("delivery", &self.delivery)
+            .field("attempts", &self.attempts)
+            .field("duration", &self.duration())
+            .field("body_end", &self.body_end)
+            .finish_non_exhaustive()
     }
 }
 
@@ -255,8 +274,8 @@ impl Serialize for CallRecord {
         let status = |outcome: Outcome| outcome.status().map(|status| status.as_u16());
         let several = (self.attempts > 1 && self.attempt_log().next().is_some()).then_some(self);
         let mut map = Entries(serializer.serialize_map(None)?);
-        map.put("started_at", Some(timestamp(self.started_at)))?;
-        map.put("endpoint", Some(&self.endpoint))?;
+        map.put("started_at", Some(timestamp(self.started_at())))?;
+        map.put("endpoint", Some(self.endpoint()))?;
         map.put("method", Some(self.method().as_str()))?;
         map.put("status", self.status.map(|status| status.as_u16()))?;
         map.put("error_class", self.error_class())?;
@@ -275,9 +294,9 @@ impl Serialize for CallRecord {
             .filter(|failure| Some(*failure) != self.outcome);
         map.put("last_failure_class", earlier.map(|failure| failure.class()))?;
         map.put("last_failure_status", earlier.and_then(status))?;
-        map.put("head_ms", self.time_to_head.map(millis))?;
-        map.put("duration_ms", Some(millis(self.duration)))?;
-        map.put("bytes_out", self.bytes_out)?;
+        map.put("head_ms", self.time_to_head().map(millis))?;
+        map.put("duration_ms", Some(millis(self.duration())))?;
+        map.put("bytes_out", self.bytes_out())?;
         map.put("bytes_in", self.status.map(|_| self.bytes_in))?;
         map.put("body_end", self.body_end)?;
         map.put("request_id", self.request_id())?;

@@ -4,8 +4,8 @@ use std::{
     any::Any,
     fmt, mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::{Duration, SystemTime},
+    sync::{Arc, OnceLock},
+    time::SystemTime,
 };
 
 use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
@@ -37,7 +37,7 @@ pub(super) struct Recording {
 struct Open {
     config: Config,
     recorder: CallRecorder,
-    head: Option<(Duration, Told)>,
+    head: Option<(Instant, Told)>,
     bytes_in: u64,
 }
 
@@ -51,10 +51,15 @@ impl Recording {
             started: Instant::now(),
             started_at: wall_clock(),
             bytes_out: bytes_out(headers, request.body()),
+            endpoint: OnceLock::new(),
         };
         let mcp_session = !headers.is_empty() && headers.contains_key(&MCP_SESSION);
         call_sink(|| config.sink.started(request.method()));
-        let parent = request.extensions_mut().remove();
+        let extensions = request.extensions_mut();
+        let parent = match extensions.is_empty() {
+            true => None,
+            false => extensions.remove(),
+        };
         let recorder = CallRecorder::begin(parent, start, mcp_session);
         request.extensions_mut().insert(recorder.clone());
         Self {
@@ -70,8 +75,7 @@ impl Recording {
     /// The head of the response came. Returns the recording if the body is still to be read.
     pub(super) fn answered<B>(mut self, response: &Response<B>, has_ended: bool) -> Option<Self> {
         let open = self.open.as_mut()?;
-        let start = open.recorder.start()?;
-        let at = Instant::now().saturating_duration_since(start.started);
+        let at = Instant::now();
         let told = {
             let mut notes = open.recorder.notes();
             // Whatever the attempts came to, this is the answer. A layer further in that watches the
@@ -81,16 +85,14 @@ impl Recording {
         };
         let status = response.status();
         let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
-            || (status.is_success() && start.target.method() == Method::CONNECT);
+            || (status.is_success() && open.recorder.start().target.method() == Method::CONNECT);
+        if is_upgrade || has_ended {
+            let body_end = (!is_upgrade).then_some(BodyEnd::Complete);
+            let open = self.open.take()?;
+            open.close(told, Some(at), at, body_end);
+            return None;
+        }
         open.head = Some((at, told));
-        if is_upgrade {
-            self.close(None, None);
-            return None;
-        }
-        if has_ended {
-            self.close(None, Some(BodyEnd::Complete));
-            return None;
-        }
         Some(self)
     }
 
@@ -105,7 +107,7 @@ impl Recording {
     pub(super) fn failed<E: 'static>(mut self, error: &E) {
         if let Some(open) = self.open.take() {
             let told = Told::by_error(error, &open.recorder.notes());
-            open.close(told, None, None);
+            open.close(told, None, Instant::now(), None);
         }
     }
 
@@ -159,68 +161,68 @@ impl Recording {
         let Some(mut open) = self.open.take() else {
             return;
         };
+        let now = Instant::now();
         match open.head.take() {
             Some((at, mut told)) => {
                 let noted = || open.recorder.notes().failure();
                 told.outcome = told.outcome.or_else(noted).or(failure);
-                open.close(told, Some(at), body_end);
+                open.close(told, Some(at), now, body_end);
             }
             None => {
                 let told = Told {
                     outcome: failure,
                     ..Told::default()
                 };
-                open.close(told, None, None);
+                open.close(told, None, now, None);
             }
         }
     }
 }
 
 impl Open {
-    fn close(self, told: Told, time_to_head: Option<Duration>, body_end: Option<BodyEnd>) {
-        let Some(start) = self.recorder.start() else {
-            return;
-        };
-        let now = Instant::now();
-        let mut notes = mem::take(&mut *self.recorder.notes());
-        notes.attempts.close(now);
-        let mut endpoint = start.target.endpoint();
-        let template = match (&start.template, &self.config.path) {
-            (Some(template), _) => Some(template.clone()),
-            (None, Some(hook)) => call_hook(|| hook(&endpoint)).map(PathTemplate::new),
-            (None, None) => None,
-        };
-        if let Some(template) = &template {
-            endpoint = endpoint.with_path(template.as_str());
-        }
+    fn close(self, told: Told, head: Option<Instant>, ended: Instant, body_end: Option<BodyEnd>) {
+        let has_template = self.recorder.start().template.is_some() || self.ask_for_template();
+        let mut notes = self.recorder.notes();
+        notes.attempts.close(ended);
         let retried = notes.retried.or(told.retried);
+        let noted = notes.delivery();
         let record = CallRecord {
-            endpoint,
-            has_template: template.is_some(),
+            has_template,
             status: told.status,
             outcome: told.outcome,
-            delivery: notes
-                .delivery()
-                .or(told.delivery)
-                .unwrap_or(Delivery::Unknown),
+            delivery: noted.or(told.delivery).unwrap_or(Delivery::Unknown),
             attempts: match (notes.facts.requests, retried) {
                 (0, Some(retried)) => retried.attempts(),
-                (0, None) if notes.delivery().is_none() => told.attempts,
+                (0, None) if noted.is_none() => told.attempts,
                 (noted, _) => noted,
             },
             stop: retried.map(|retried| retried.stop()),
             last_failure: notes.last_failure,
-            attempt_log: notes.attempts,
-            time_to_head,
-            duration: now.saturating_duration_since(start.started),
-            bytes_out: start.bytes_out,
+            attempt_log: mem::take(&mut notes.attempts),
+            head,
+            ended,
             bytes_in: self.bytes_in,
             body_end,
             request_id: told.request_id,
             remote_code: told.remote_code,
-            started_at: start.started_at,
+            recorder: self.recorder.clone(),
         };
+        drop(notes);
         call_sink(|| self.config.sink.record(record));
+    }
+
+    /// Asks the user's hook for a template; returns whether there is one.
+    fn ask_for_template(&self) -> bool {
+        let Some(hook) = &self.config.path else {
+            return false;
+        };
+        let start = self.recorder.start();
+        let endpoint = start.target.endpoint();
+        let Some(template) = call_hook(|| hook(&endpoint)) else {
+            return false;
+        };
+        let endpoint = Box::new(endpoint.with_path(&template));
+        start.endpoint.set(endpoint).is_ok()
     }
 }
 

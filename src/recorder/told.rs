@@ -47,10 +47,12 @@ impl Told {
                 ..notes.facts
             };
             // Of an answer that is all head, the gRPC status stands there.
-            if has_ended {
+            if has_ended && !response.headers().is_empty() {
                 told.note_grpc(response.headers(), &mut facts);
             }
-            told.outcome = classify(None, &facts);
+            if status.as_u16() >= 400 || facts.grpc_status.is_some() {
+                told.outcome = classify(None, &facts);
+            }
         }
         if told.request_id.is_none() && !response.headers().is_empty() {
             told.request_id = request_id(response.headers()).map(Into::into);

@@ -1,7 +1,5 @@
 use std::time::Duration;
 
-use http::Request;
-
 use super::*;
 use crate::class::{ErrorClass, FaultDomain};
 
@@ -14,6 +12,7 @@ fn start() -> Start {
         started: Instant::now(),
         started_at: SystemTime::UNIX_EPOCH,
         bytes_out: None,
+        endpoint: OnceLock::new(),
     }
 }
 
