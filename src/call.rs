@@ -123,6 +123,7 @@ impl CallRecorder {
     }
 
     /// The attempt was answered.
+    #[cfg(test)]
     pub(crate) fn attempt_answered(&self, status: StatusCode) {
         self.attempt_ended(
             None,

@@ -12,7 +12,9 @@ use crate::{
     diagnosis::Diagnosed,
     error::{BoxError, Refused, RetryError, TimeoutError, chain, find, own},
     outcome::{Delivery, Facts, Outcome},
-    transport::{Failure, is_refused_stream, is_request_body, is_user_refusal, read},
+    transport::{
+        Failure, grpc_status, is_connect, is_refused_stream, is_request_body, is_unsendable, read,
+    },
 };
 
 /// Returns how the call failed, or `None` if it did not.
@@ -78,7 +80,8 @@ pub fn classify(error: Option<&(dyn Error + 'static)>, facts: &Facts) -> Option<
     if facts.jsonrpc_error {
         return outcome(Class::Jsonrpc, Domain::Upstream);
     }
-    if let Some(code) = facts.grpc_status.filter(|code| *code != 0) {
+    let code = facts.grpc_status.or_else(|| error.and_then(grpc_status));
+    if let Some(code) = code.filter(|code| *code != 0) {
         let (class, domain) = of_grpc(code);
         return outcome(class, domain);
     }
@@ -124,10 +127,9 @@ fn of_level(error: &(dyn Error + 'static)) -> Option<Delivery> {
     let is_proof = own::<Overloaded>(error).is_some()
         || own::<Refused>(error).is_some()
         || own::<InvalidArgument>(error).is_some()
-        || own::<legacy::Error>(error)
-            .is_some_and(|error| error.is_connect() || error.source().is_none())
-        || own::<hyper::Error>(error)
-            .is_some_and(|error| error.is_canceled() || is_user_refusal(error))
+        || is_connect(error)
+        || is_unsendable(error)
+        || own::<hyper::Error>(error).is_some_and(hyper::Error::is_canceled)
         || own::<h2::Error>(error).is_some_and(is_refused_stream);
     is_proof.then_some(Delivery::NotSent)
 }
@@ -141,6 +143,20 @@ pub(crate) fn as_error<E: 'static>(error: &E) -> Option<&(dyn Error + 'static)> 
     }
     if let Some(error) = any.downcast_ref::<Box<dyn Error>>() {
         return Some(&**error);
+    }
+    #[cfg(feature = "axum")]
+    if let Some(error) = known::<axum::Error>(any) {
+        return Some(error);
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(error) = known::<reqwest::Error>(any) {
+        return Some(error);
+    }
+    #[cfg(feature = "tonic")]
+    if let Some(error) =
+        known::<tonic::transport::Error>(any).or_else(|| known::<tonic::Status>(any))
+    {
+        return Some(error);
     }
     known::<legacy::Error>(any)
         .or_else(|| known::<hyper::Error>(any))

@@ -143,7 +143,8 @@ impl Stored {
         match self {
             // Written from a `str` of the same length, so it is UTF-8.
             Self::InPlace { len, bytes, .. } => {
-                str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default()
+                let text = bytes.get(..usize::from(*len)).unwrap_or_default();
+                std::str::from_utf8(text).unwrap_or_default()
             }
             Self::Heap { text, .. } => text,
         }

@@ -83,12 +83,25 @@ pub fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<
 #[must_use]
 pub fn is_timeout(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|error| {
-        own::<TimeoutError>(error).is_some()
-            || own::<tower::timeout::error::Elapsed>(error).is_some()
-            || own::<tokio::time::error::Elapsed>(error).is_some()
-            || own::<hyper::Error>(error).is_some_and(hyper::Error::is_timeout)
+        is_timer(error)
             || own::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
     })
+}
+
+/// Returns whether this level of a chain is a limit of time that a program set, not the system.
+pub(crate) fn is_timer(error: &(dyn Error + 'static)) -> bool {
+    #[cfg(feature = "reqwest")]
+    if own::<reqwest::Error>(error).is_some_and(reqwest::Error::is_timeout) {
+        return true;
+    }
+    #[cfg(feature = "tonic")]
+    if own::<tonic::TimeoutExpired>(error).is_some() {
+        return true;
+    }
+    own::<TimeoutError>(error).is_some()
+        || own::<tower::timeout::error::Elapsed>(error).is_some()
+        || own::<tokio::time::error::Elapsed>(error).is_some()
+        || own::<hyper::Error>(error).is_some_and(hyper::Error::is_timeout)
 }
 
 /// A refusal on our own side, before anything was sent: for users' own breakers, limiters and guards.

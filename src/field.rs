@@ -52,7 +52,7 @@ pub(crate) enum Field {
     /// `errors`, whose strings are texts whatever they are named; it can do without a heading.
     Errors,
     /// The like by other names.
-    FieldErrors,
+    OtherErrors,
     /// `details` and the like, which may hold more than texts.
     Details,
     /// A map of fields, whose strings may be what was submitted.
@@ -115,7 +115,7 @@ pub(crate) fn field(key: &str) -> Field {
 
         b"errors" => Field::Errors,
         b"errorlist" | b"fielderrors" | b"formerrors" | b"validationerrors" | b"modelstate" => {
-            Field::FieldErrors
+            Field::OtherErrors
         }
         b"details" | b"errordetails" | b"causes" | b"errorcauses" | b"causedby" | b"rootcause"
         | b"suberrors" | b"fieldviolations" | b"violations" | b"invalidparams"

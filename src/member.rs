@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
                 self.entries(Role::Map, "", within, &mut texts);
                 words.put(Slot::ErrorObject, texts.join());
             }
-            (name @ (Field::Errors | Field::FieldErrors), b'"' | b'[' | b'{') => {
+            (name @ (Field::Errors | Field::OtherErrors), b'"' | b'[' | b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Map, path, within, &mut texts);
                 words.errors |= name == Field::Errors && !texts.is_empty();

@@ -257,11 +257,15 @@ impl<'a> Found<'a> {
         if value.chars().take(SHORTEST).count() < SHORTEST || value.contains(REDACTED) {
             return;
         }
-        // As it stands in a piece of raw JSON, with the slash escaped and without.
+        // As it stands in a piece of raw JSON, by the habits of several writers.
         if value.contains(['"', '\\', '/']) {
             let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
             self.0.push(Cow::Owned(escaped.replace('/', "\\/")));
             self.0.push(Cow::Owned(escaped));
+        }
+        if !value.is_ascii() || value.contains(['&', '<', '>', '"', '\'', '+', '`']) {
+            self.0.push(Cow::Owned(in_ascii(&value, "&<>", false)));
+            self.0.push(Cow::Owned(in_ascii(&value, "&<>\"'+`", true)));
         }
         self.0.push(value);
     }
@@ -269,6 +273,29 @@ impl<'a> Found<'a> {
 
 /// The parameters of a credential that are no secret.
 const PUBLIC: &[&str] = &["realm", "uri", "algorithm", "signedheaders", "scope"];
+
+/// Escapes what is not ASCII, and what is `special`, as `\u` and four digits.
+fn in_ascii(text: &str, special: &str, is_upper: bool) -> String {
+    let mut escaped = String::with_capacity(text.len() * 2);
+    for c in text.chars() {
+        match c {
+            '"' if !special.contains(c) => escaped.push_str("\\\""),
+            '\\' => escaped.push_str("\\\\"),
+            _ if c.is_ascii() && !special.contains(c) => escaped.push(c),
+            _ => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let digits = if is_upper {
+                        format!("\\u{unit:04X}")
+                    } else {
+                        format!("\\u{unit:04x}")
+                    };
+                    escaped.push_str(&digits);
+                }
+            }
+        }
+    }
+    escaped
+}
 
 /// Undoes percent-encoding; `None` if there is none, or no text in it.
 fn from_percent(text: &str) -> Option<String> {
@@ -299,7 +326,8 @@ fn hex(digit: u8) -> Option<u8> {
         .and_then(|value| u8::try_from(value).ok())
 }
 
-/// Undoes base64 of either alphabet, padded or not; `None` if it is none, or no text.
+/// Undoes base64 of either alphabet, padded or not; `None` if it is none. Bytes that are no UTF-8 are
+/// read as Latin-1.
 fn from_base64(text: &str) -> Option<String> {
     let mut decoded = Vec::with_capacity(text.len() / 4 * 3 + 2);
     let mut bits: u32 = 0;

@@ -77,7 +77,7 @@ impl PathTemplate {
 /// | `attempts` | how many attempts are known to have been made |
 /// | `attempt_results`, `attempt_durations_ms` | of each attempt, if there were several: at most 16 |
 /// | `retry_stop` | why there were no more |
-/// | `last_failure_class`, `last_failure_status` | of the last attempt that failed |
+/// | `last_failure_class`, `last_failure_status` | of the last attempt that failed, unless the call failed like that |
 /// | `head_ms`, `duration_ms` | time to the head, and in all |
 /// | `bytes_out`, `bytes_in` | length of the request's body where it was known; what was read of the response's |
 /// | `body_end` | how the response's body ended |
@@ -269,11 +269,12 @@ impl Serialize for CallRecord {
         map.put("attempt_results", several.map(AttemptResults))?;
         map.put("attempt_durations_ms", several.map(AttemptDurations))?;
         map.put("retry_stop", self.stop)?;
-        map.put(
-            "last_failure_class",
-            self.last_failure.map(|failure| failure.class()),
-        )?;
-        map.put("last_failure_status", self.last_failure.and_then(status))?;
+        // Where the call itself failed like that, it has been said.
+        let earlier = self
+            .last_failure
+            .filter(|failure| Some(*failure) != self.outcome);
+        map.put("last_failure_class", earlier.map(|failure| failure.class()))?;
+        map.put("last_failure_status", earlier.and_then(status))?;
         map.put("head_ms", self.time_to_head.map(millis))?;
         map.put("duration_ms", Some(millis(self.duration)))?;
         map.put("bytes_out", self.bytes_out)?;

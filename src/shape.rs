@@ -90,39 +90,20 @@ fn run(text: &str, allowed: impl Fn(u8) -> bool) -> usize {
     end
 }
 
-/// What people write after `Bearer` and `Basic` when they mean no credential. Shorter words of
-/// small letters need no entry.
+/// What people write after `Bearer` and `Basic` when they mean no credential.
+#[rustfmt::skip]
 const ORDINARY: &[&str] = &[
-    "assertion",
-    "authenticate",
-    "authenticated",
-    "authentication",
-    "authorization",
-    "certificate",
-    "challenge",
-    "challenges",
-    "configuration",
-    "constraint",
-    "credential",
-    "credentials",
-    "expected",
-    "information",
-    "malformed",
-    "mechanism",
-    "methods",
-    "operation",
-    "password",
-    "permission",
-    "permissions",
-    "prefixed",
-    "provided",
-    "required",
-    "security",
-    "subscription",
-    "supported",
-    "unsupported",
-    "username",
-    "validation",
+    "access", "api", "apikey", "assertion", "auth", "authenticate", "authenticated",
+    "authentication", "authorization", "based", "cannot", "certificate", "challenge",
+    "challenges", "client", "configuration", "could", "credential", "credentials", "denied",
+    "error", "expected", "expects", "expired", "failed", "fails", "failure", "flow", "format",
+    "found", "from", "grant", "grants", "have", "header", "headers", "http", "https", "info",
+    "information", "invalid", "issuer", "jwt", "key", "keys", "ldap", "malformed", "mechanism",
+    "method", "methods", "missing", "must", "needs", "oauth", "oauth2", "only", "opaque",
+    "operation", "password", "permission", "permissions", "prefix", "provided", "realm",
+    "rejected", "required", "revoked", "saml", "schema", "scheme", "schemes", "security",
+    "should", "string", "supported", "that", "this", "token", "tokens", "type", "types",
+    "unsupported", "user", "username", "users", "validation", "value", "when", "with",
 ];
 
 /// Returns the credential that follows the scheme at the start of `rest`.
@@ -139,11 +120,17 @@ fn after_scheme(rest: &str) -> Option<Range<usize>> {
     for nouns in 0..2 {
         let credential = credential(behind)?;
         let word = behind.get(credential.clone())?;
-        let is_secret = if is_plain(word) {
+        let is_secret = if is_ordinary(word) {
+            false
+        } else if nouns > 0 {
+            word.len() >= 8
+                && !is_plain(word)
+                && !word.bytes().all(|byte| byte.is_ascii_uppercase())
+        } else if is_plain(word) {
             // No user and password are plain letters in base64; a token may be.
-            !is_basic && nouns == 0 && word.len() >= 8 && !is_ordinary(word)
+            !is_basic && word.len() > 3 && !word.contains(['-', '/'])
         } else {
-            word.len() >= if nouns == 0 { 4 } else { 8 }
+            word.len() >= 4
         };
         if is_secret {
             let offset = rest.len() - behind.len();
@@ -220,10 +207,9 @@ fn is_plain(word: &str) -> bool {
 }
 
 fn is_ordinary(word: &str) -> bool {
-    word.contains(['-', '/'])
-        || ORDINARY
-            .iter()
-            .any(|ordinary| word.eq_ignore_ascii_case(ordinary))
+    ORDINARY
+        .iter()
+        .any(|ordinary| word.eq_ignore_ascii_case(ordinary))
 }
 
 /// Returns whether a word may start or end at `at`: the characters on its two sides are not both part

@@ -127,7 +127,7 @@ impl Target {
             } => {
                 // Written from two `str`s of these lengths, so it is UTF-8 and the bounds hold.
                 let text = bytes.get(..usize::from(*len)).unwrap_or_default();
-                let text = str::from_utf8(text).unwrap_or_default();
+                let text = std::str::from_utf8(text).unwrap_or_default();
                 let (authority, path) = text
                     .split_at_checked(usize::from(*authority))
                     .unwrap_or_default();

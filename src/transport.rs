@@ -10,7 +10,7 @@ use tower::load_shed::error::Overloaded;
 
 use crate::{
     argument::InvalidArgument,
-    error::{Refused, TimeoutError, chain, find, is_timeout, own},
+    error::{Refused, TimeoutError, chain, find, is_timeout, is_timer, own},
 };
 
 /// What failed, in the order in which it is looked for.
@@ -94,7 +94,7 @@ pub(crate) fn is_request_body(error: &(dyn Error + 'static)) -> bool {
 }
 
 /// Returns whether this level of a chain is hyper's refusal of what it was asked for.
-pub(crate) fn is_user_refusal(error: &hyper::Error) -> bool {
+fn is_user_refusal(error: &hyper::Error) -> bool {
     error.is_user() && !error.is_body_write_aborted() && error.source().is_none()
 }
 
@@ -109,11 +109,7 @@ fn limit(error: &(dyn Error + 'static)) -> Limit {
     if let Some(error) = find::<TimeoutError>(error) {
         return Limit::Known(error.limit());
     }
-    let is_timer = find::<tower::timeout::error::Elapsed>(error).is_some()
-        || find::<tokio::time::error::Elapsed>(error).is_some()
-        || chain(error)
-            .any(|error| own::<hyper::Error>(error).is_some_and(hyper::Error::is_timeout));
-    if is_timer {
+    if chain(error).any(is_timer) {
         Limit::Unknown
     } else {
         Limit::System
@@ -128,8 +124,40 @@ fn is_invalid_request(error: &(dyn Error + 'static)) -> bool {
                 Some(source) => error.is_connect() && is_bare(source),
             };
         }
-        own::<hyper::Error>(error).is_some_and(is_user_refusal)
+        is_unsendable(error)
     })
+}
+
+/// Returns whether this level of a chain is a client's refusal of what it was asked for, other than
+/// a connector's.
+pub(crate) fn is_unsendable(error: &(dyn Error + 'static)) -> bool {
+    #[cfg(feature = "reqwest")]
+    if own::<reqwest::Error>(error).is_some_and(reqwest::Error::is_builder) {
+        return true;
+    }
+    own::<legacy::Error>(error).is_some_and(|error| !error.is_connect() && error.source().is_none())
+        || own::<hyper::Error>(error).is_some_and(is_user_refusal)
+}
+
+/// Returns whether this level of a chain is a connection that never came about.
+pub(crate) fn is_connect(error: &(dyn Error + 'static)) -> bool {
+    #[cfg(feature = "tonic")]
+    if own::<tonic::ConnectError>(error).is_some() {
+        return true;
+    }
+    own::<legacy::Error>(error).is_some_and(legacy::Error::is_connect)
+}
+
+/// Returns the code of gRPC that an error carries.
+pub(crate) fn grpc_status(error: &(dyn Error + 'static)) -> Option<u32> {
+    #[cfg(feature = "tonic")]
+    return find::<tonic::Status>(error)
+        .and_then(|status| u32::try_from(i32::from(status.code())).ok());
+    #[cfg(not(feature = "tonic"))]
+    {
+        let _ = error;
+        None
+    }
 }
 
 /// Returns whether a connector gave an error without a cause: it did not like the URI. What tried
@@ -147,12 +175,11 @@ fn fault(error: &(dyn Error + 'static)) -> Option<Fault> {
     let mut found = None;
     let mut place = Place::Anywhere;
     for error in chain(error) {
-        let here = if let Some(error) = own::<legacy::Error>(error) {
-            place = if error.is_connect() {
-                Place::Connect
-            } else {
-                Place::Exchange
-            };
+        let here = if is_connect(error) {
+            place = Place::Connect;
+            Some(Fault::Other)
+        } else if own::<legacy::Error>(error).is_some() {
+            place = Place::Exchange;
             Some(Fault::Other)
         } else if let Some(error) = own::<hyper::Error>(error) {
             if place == Place::Anywhere {

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{
     bytes_out::bytes_out,
     layer::Config,
-    told::{CANCELLED, INTERNAL, Told, grpc_status},
+    told::{CANCELLED, INTERNAL, Told},
 };
 use crate::{
     call::{CallRecorder, Start},
@@ -119,11 +119,10 @@ impl Recording {
 
     /// The body was read to its end.
     pub(super) fn completed(mut self, trailers: Option<&HeaderMap>) {
-        let status = trailers.and_then(grpc_status);
-        let failure = status.and_then(|status| {
-            self.judge(|facts| {
-                facts.grpc_status = Some(status);
-                classify(None, facts)
+        let failure = trailers.and_then(|trailers| {
+            self.judge(|facts, told| {
+                told.note_grpc(trailers, facts);
+                facts.grpc_status.and_then(|_| classify(None, facts))
             })
         });
         self.close(failure, Some(BodyEnd::Complete));
@@ -132,17 +131,22 @@ impl Recording {
     /// The body failed midway.
     pub(super) fn body_failed<E: 'static>(mut self, error: &E) {
         let failure = match as_error(error) {
-            Some(error) => self.judge(|facts| classify(Some(error), facts)),
+            Some(error) => self.judge(|facts, _| classify(Some(error), facts)),
             None => None,
         };
         self.close(failure.or(Some(INTERNAL)), Some(BodyEnd::Failed));
     }
 
-    fn judge(&self, judge: impl FnOnce(&mut Facts) -> Option<Outcome>) -> Option<Outcome> {
-        let open = self.open.as_ref()?;
+    /// Judges what came after the head.
+    fn judge(
+        &mut self,
+        judge: impl FnOnce(&mut Facts, &mut Told) -> Option<Outcome>,
+    ) -> Option<Outcome> {
+        let open = self.open.as_mut()?;
         let mut facts = open.recorder.snapshot();
-        facts.last_status = open.head.as_ref().and_then(|(_, told)| told.status);
-        judge(&mut facts)
+        let (_, told) = open.head.as_mut()?;
+        facts.last_status = told.status;
+        judge(&mut facts, told)
     }
 
     /// The code that we called panicked.

@@ -10,6 +10,7 @@ use crate::{
     classify::{as_error, classify, delivery},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, find},
+    grpc,
     headers::request_id,
     outcome::{Delivery, Facts, Outcome},
     retried::Retried,
@@ -41,12 +42,14 @@ impl Told {
         if let Some(diagnosis) = response.extensions().get::<Diagnosis>() {
             told.adopt(diagnosis);
         } else if !notes.is_accepted {
-            let facts = Facts {
+            let mut facts = Facts {
                 last_status: Some(status),
-                // Of an answer that is all head, the gRPC status stands there.
-                grpc_status: has_ended.then(|| grpc_status(response.headers())).flatten(),
                 ..notes.facts
             };
+            // Of an answer that is all head, the gRPC status stands there.
+            if has_ended {
+                told.note_grpc(response.headers(), &mut facts);
+            }
             told.outcome = classify(None, &facts);
         }
         if told.request_id.is_none() && !response.headers().is_empty() {
@@ -90,6 +93,14 @@ impl Told {
         }
     }
 
+    /// Looks for a gRPC failure in a head or in trailers.
+    pub(super) fn note_grpc(&mut self, fields: &HeaderMap, facts: &mut Facts) {
+        if let Some(found) = grpc::failure(fields) {
+            facts.grpc_status = found.grpc_status;
+            self.remote_code = self.remote_code.take().or(found.code.map(Into::into));
+        }
+    }
+
     /// Takes over what was diagnosed further in.
     fn adopt(&mut self, diagnosis: &Diagnosis) {
         self.outcome = Some(diagnosis.outcome());
@@ -110,15 +121,4 @@ pub(super) const CANCELLED: Outcome =
 
 fn retried(error: &(dyn Error + 'static)) -> Option<Retried> {
     find::<RetryError>(error).map(RetryError::retried)
-}
-
-/// Returns the gRPC status of a head or of trailers. What is no number is no status.
-pub(super) fn grpc_status(headers: &HeaderMap) -> Option<u32> {
-    headers
-        .get("grpc-status")?
-        .to_str()
-        .ok()?
-        .trim()
-        .parse()
-        .ok()
 }

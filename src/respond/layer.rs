@@ -12,8 +12,10 @@ pub struct RespondLayer {
     map: Option<MapHook>,
 }
 
+type Hook = dyn Fn(&(dyn Error + 'static), &mut Problem) + Send + Sync;
+
 #[derive(Clone)]
-struct MapHook(Arc<dyn Fn(&(dyn Error + 'static), &mut Problem) + Send + Sync>);
+struct MapHook(Arc<Hook>);
 
 impl RespondLayer {
     /// Creates a layer that answers as the [module](super)'s table says.

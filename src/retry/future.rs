@@ -26,7 +26,7 @@ pin_project! {
     pub struct ResponseFuture<S, F, B, R> {
         operation: Operation<B>,
         // For later attempts; `None` where there can be none.
-        spare: Option<S>,
+        service: Option<S>,
         // One timer for whatever is waited for: the limit, the drain, the next attempt.
         #[pin]
         timer: Option<Sleep>,
@@ -47,10 +47,10 @@ pin_project! {
 }
 
 impl<S, F, B, R> ResponseFuture<S, F, B, R> {
-    pub(super) fn calling(operation: Operation<B>, spare: Option<S>, attempt: F) -> Self {
+    pub(super) fn calling(operation: Operation<B>, service: Option<S>, attempt: F) -> Self {
         Self {
             operation,
-            spare,
+            service,
             timer: None,
             state: State::Calling { attempt },
         }
@@ -59,7 +59,7 @@ impl<S, F, B, R> ResponseFuture<S, F, B, R> {
     pub(super) fn not_ready(operation: Operation<B>, error: BoxError) -> Self {
         Self {
             operation,
-            spare: None,
+            service: None,
             timer: None,
             state: State::NotReady { error: Some(error) },
         }
@@ -105,7 +105,7 @@ where
                     let mut pause = Box::new(Pause::new(result, after, time_left, withdrawal));
                     // A service that will not be ready again says so, as a rule, at once. Then the
                     // response is still whole and can be returned.
-                    let refusal = if pause.is_drainable() && has_failed(this.spare, cx) {
+                    let refusal = if pause.is_drainable() && has_failed(this.service, cx) {
                         Some(StopReason::NotReady)
                     } else if !this.operation.claim_body() {
                         Some(StopReason::BodyNotReplayable)
@@ -122,11 +122,11 @@ where
                 }
                 StateProj::Pausing { pause } => {
                     ready!(pause.poll(this.timer.as_mut(), cx));
-                    // There is no pause without a spare, since without one nothing is replayable.
-                    let Some(spare) = this.spare.as_mut() else {
+                    // There is no pause without a service, since without one nothing is replayable.
+                    let Some(service) = this.service.as_mut() else {
                         return Poll::Pending;
                     };
-                    let ready = match spare.poll_ready(cx) {
+                    let ready = match service.poll_ready(cx) {
                         Poll::Ready(ready) => ready.map_err(Into::into),
                         Poll::Pending => {
                             ready!(this.operation.poll_limit(this.timer, cx));
@@ -147,7 +147,7 @@ where
                         return Poll::Pending;
                     };
                     pause.spend();
-                    let attempt = spare.call(request);
+                    let attempt = service.call(request);
                     this.state.set(State::Calling { attempt });
                 }
                 StateProj::Done => return Poll::Pending,
@@ -158,8 +158,8 @@ where
 
 /// Returns whether the service says at once that it will not be ready. What it reserves for that
 /// answer, it gets back.
-fn has_failed<S: Service<T> + Clone, T>(spare: &Option<S>, cx: &mut Context<'_>) -> bool {
-    spare
+fn has_failed<S: Service<T> + Clone, T>(service: &Option<S>, cx: &mut Context<'_>) -> bool {
+    service
         .as_ref()
         .is_some_and(|service| matches!(service.clone().poll_ready(cx), Poll::Ready(Err(_))))
 }

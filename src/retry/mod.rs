@@ -83,15 +83,18 @@
 //!
 //! [RFC 9110 §9.2]: https://www.rfc-editor.org/rfc/rfc9110#section-9.2
 
+mod connection;
 mod future;
 mod kept;
 mod layer;
+mod limit;
 mod operation;
 mod pause;
 mod replay;
 mod rules;
 mod service;
 mod snapshot;
+mod spare;
 mod timer;
 
 pub use future::ResponseFuture;

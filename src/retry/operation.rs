@@ -6,15 +6,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{Extensions, Request, Response};
+use http::{Request, Response};
 use http_body::Body;
-use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use super::{
-    replay::{Replay, ReplayBody},
-    rules::Rules,
-    timer::poll_timer,
+    connection::ConnectionWatch, limit::Limit, replay::ReplayBody, rules::Rules, spare::Spare,
 };
 use crate::{
     attempt::{Answer, Attempt},
@@ -36,9 +33,9 @@ use crate::{
 /// One call, over all its attempts: what may be done, what was done, what came of it.
 pub(super) struct Operation<B> {
     rules: Arc<Rules>,
-    kept: Kept<B>,
+    spare: Spare<B>,
     recorder: Option<CallRecorder>,
-    captured: Option<CaptureConnection>,
+    connection: Option<ConnectionWatch>,
     idempotency: Idempotency,
     permission: Permission,
     max_attempts: u32,
@@ -49,36 +46,6 @@ pub(super) struct Operation<B> {
     /// What is known of the attempts that have ended.
     delivery: Option<Delivery>,
     limit: Option<Limit>,
-}
-
-/// What is kept of the request.
-enum Kept<B> {
-    /// All of it, for the next attempt.
-    Whole {
-        replay: Replay<B>,
-        extensions: Extensions,
-    },
-    /// As much as a `TimeoutError` says.
-    Target(Target),
-    /// Nothing: no later attempt and no error of ours can come of it.
-    Nothing,
-}
-
-/// The limit for the whole call.
-#[derive(Clone, Copy)]
-struct Limit {
-    length: Duration,
-    ends: Instant,
-}
-
-impl Limit {
-    fn starting_now(length: Duration) -> Option<Self> {
-        if length == Duration::MAX {
-            return None;
-        }
-        let ends = Instant::now().checked_add(length)?;
-        Some(Self { length, ends })
-    }
 }
 
 /// What follows from the end of an attempt.
@@ -120,26 +87,20 @@ impl<B> Operation<B> {
         }
         let limit = limit.and_then(Limit::starting_now);
 
-        let (kept, mut request) = if may_repeat(permission, max_attempts) {
-            let (head, body) = request.into_parts();
-            let (body, replay) = ReplayBody::kept(&head, body, rules.replay_limit);
-            let kept = Kept::Whole {
-                replay,
-                extensions: clone_of(&head.extensions),
-            };
-            (kept, Request::from_parts(head, body))
+        let (spare, mut request) = if may_repeat(permission, max_attempts) {
+            Spare::whole(request, rules.replay_limit)
         } else {
-            let kept = match limit {
-                Some(_) => Kept::Target(Target::of(&request)),
-                None => Kept::Nothing,
+            let spare = match limit {
+                Some(_) => Spare::Target(Target::of(&request)),
+                None => Spare::Nothing,
             };
-            (kept, request.map(ReplayBody::once))
+            (spare, request.map(ReplayBody::once))
         };
         let mut operation = Self {
             rules: Arc::clone(rules),
-            kept,
+            spare,
             recorder,
-            captured: None,
+            connection: None,
             idempotency,
             permission,
             max_attempts,
@@ -159,11 +120,7 @@ impl<B> Operation<B> {
 
     /// Makes the request of the next attempt.
     pub(super) fn next_request(&mut self) -> Option<Request<ReplayBody<B>>> {
-        let Kept::Whole { replay, extensions } = &self.kept else {
-            return None;
-        };
-        let mut request = replay.request()?;
-        *request.extensions_mut() = clone_of(extensions);
+        let mut request = self.spare.request()?;
         self.number = self.number.saturating_add(1);
         self.announce(&mut request);
         Some(request)
@@ -175,7 +132,7 @@ impl<B> Operation<B> {
             announce(self.number, self.time_left(), request.headers_mut());
         }
         if self.rules.capture_connection {
-            self.captured = Some(capture_connection(request));
+            self.connection = Some(ConnectionWatch::on(request));
         }
     }
 
@@ -222,7 +179,7 @@ impl<B> Operation<B> {
             delivery,
             number: self.number,
             max_attempts: self.max_attempts,
-            body_is_replayable: self.can_replay(),
+            body_is_replayable: self.spare.can_replay(),
             backoff: self
                 .rules
                 .backoff
@@ -303,16 +260,15 @@ impl<B> Operation<B> {
         }
     }
 
-    /// Completes when the limit for the whole call has run out; arms the timer when first asked.
+    /// Completes when the limit for the whole call has run out.
     pub(super) fn poll_limit(
         &self,
         timer: Pin<&mut Option<Sleep>>,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
-        match self.limit {
+        match &self.limit {
             None => Poll::Pending,
-            Some(limit) if limit.length.is_zero() => Poll::Ready(()),
-            Some(limit) => poll_timer(timer, limit.ends, cx),
+            Some(limit) => limit.poll(timer, cx),
         }
     }
 
@@ -330,11 +286,10 @@ impl<B> Operation<B> {
     /// Ends the call at the limit, where no attempt was running and no result is left to return.
     pub(super) fn out_of_time<R>(&self) -> Result<Response<R>, BoxError> {
         let error: BoxError = match (self.endpoint(), self.limit) {
-            (Some(endpoint), Some(limit)) => Box::new(TimeoutError::new(
-                endpoint,
-                limit.length,
-                TimeoutScope::Head,
-            )),
+            (Some(endpoint), Some(limit)) => Box::new(
+                TimeoutError::new(endpoint, limit.length, TimeoutScope::Head)
+                    .with_attempts(self.attempts),
+            ),
             // Not reached: the limit that ran out is there, and then the target was kept.
             _ => Box::new(std::io::Error::from(std::io::ErrorKind::TimedOut)),
         };
@@ -342,8 +297,7 @@ impl<B> Operation<B> {
     }
 
     pub(super) fn time_left(&self) -> Option<Duration> {
-        self.limit
-            .map(|limit| limit.ends.saturating_duration_since(Instant::now()))
+        self.limit.map(|limit| limit.left())
     }
 
     fn note(&mut self, below: Option<Retried>, delivery: Delivery) {
@@ -364,9 +318,9 @@ impl<B> Operation<B> {
 
     /// Returns whether it is known that the attempt was never given a connection.
     fn has_no_connection(&self) -> bool {
-        self.captured
+        self.connection
             .as_ref()
-            .is_some_and(|captured| captured.connection_metadata().is_none())
+            .is_some_and(ConnectionWatch::saw_none)
     }
 
     fn retry_after(&self, answer: Answer<'_>) -> Option<Duration> {
@@ -401,28 +355,13 @@ impl<B> Operation<B> {
         }))
     }
 
-    fn can_replay(&self) -> bool {
-        match &self.kept {
-            Kept::Whole { replay, .. } => replay.can_replay(),
-            Kept::Target(_) | Kept::Nothing => false,
-        }
-    }
-
-    /// Lets the attempt before read no more of the body, so that it can still be replayed after the
-    /// wait. Returns whether it can.
+    /// Makes sure that the body can still be replayed after the wait. Returns whether it can.
     pub(super) fn claim_body(&self) -> bool {
-        match &self.kept {
-            Kept::Whole { replay, .. } => replay.claim(),
-            Kept::Target(_) | Kept::Nothing => false,
-        }
+        self.spare.claim()
     }
 
     fn endpoint(&self) -> Option<Endpoint> {
-        match &self.kept {
-            Kept::Whole { replay, .. } => replay.endpoint(),
-            Kept::Target(target) => Some(target.endpoint()),
-            Kept::Nothing => None,
-        }
+        self.spare.endpoint()
     }
 
     fn report(&self, stop: StopReason) {
@@ -438,15 +377,6 @@ impl<B> Operation<B> {
 
 fn may_repeat(permission: Permission, max_attempts: u32) -> bool {
     max_attempts > 1 && !matches!(permission, Permission::Never(_))
-}
-
-/// Spares the copying where there is nothing to copy, as in most requests.
-fn clone_of(extensions: &Extensions) -> Extensions {
-    if extensions.is_empty() {
-        Extensions::new()
-    } else {
-        extensions.clone()
-    }
 }
 
 fn status_code(answer: Answer<'_>) -> Option<u16> {

@@ -18,6 +18,10 @@ use crate::{
     outcome::Idempotency,
 };
 
+type RetryIf = dyn Fn(&Attempt<'_>) -> bool + Send + Sync;
+type OnRetry = dyn Fn(&Attempt<'_>) + Send + Sync;
+type Announce = dyn Fn(u32, Option<Duration>, &mut HeaderMap) + Send + Sync;
+
 /// What a [`RetryLayer`](super::RetryLayer) was told, shared by its services and their calls.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
@@ -32,9 +36,9 @@ pub(super) struct Rules {
     pub(super) only_declared: bool,
     pub(super) repeat_unsent: bool,
     pub(super) capture_connection: bool,
-    pub(super) retry_if: Option<Hook<dyn Fn(&Attempt<'_>) -> bool + Send + Sync>>,
-    pub(super) on_retry: Option<Hook<dyn Fn(&Attempt<'_>) + Send + Sync>>,
-    pub(super) announce: Option<Hook<dyn Fn(u32, Option<Duration>, &mut HeaderMap) + Send + Sync>>,
+    pub(super) retry_if: Option<Hook<RetryIf>>,
+    pub(super) on_retry: Option<Hook<OnRetry>>,
+    pub(super) announce: Option<Hook<Announce>>,
     pub(super) random: Arc<Random>,
     warned: Arc<AtomicBool>,
 }

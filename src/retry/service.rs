@@ -63,8 +63,8 @@ where
         // The instance that was polled ready is the one that is called; what is kept for later is a
         // clone, which has its own readiness to wait for.
         let attempt = self.inner.call(request);
-        let spare = operation.may_repeat().then(|| self.inner.clone());
-        ResponseFuture::calling(operation, spare, attempt)
+        let service = operation.may_repeat().then(|| self.inner.clone());
+        ResponseFuture::calling(operation, service, attempt)
     }
 }
 

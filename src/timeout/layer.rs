@@ -16,8 +16,10 @@ pub struct TimeoutLayer {
     body: Option<Arc<BodyLimits>>,
 }
 
+type Hook = dyn Fn(&Endpoint) -> Option<Duration> + Send + Sync;
+
 #[derive(Clone)]
-struct LimitHook(Arc<dyn Fn(&Endpoint) -> Option<Duration> + Send + Sync>);
+struct LimitHook(Arc<Hook>);
 
 impl TimeoutLayer {
     /// Limits the time from the call to the head of the response.

@@ -98,6 +98,11 @@
 //! query and was never cloned, or its method has no name in RFC 9110 or RFC 5789. Limits on bodies
 //! allocate when a reader first has to wait.
 //!
+//! The future is 232 bytes larger than the inner one: a timer of tokio's is 112 of them, and what is
+//! kept of the request 96. The timer is tokio's own, made at the first wait. A queue of deadlines shared
+//! by all calls would be cheaper for a client that is otherwise idle, but it would have to be right under
+//! several runtimes, their shutdown and a paused clock, and would make calls meet at a lock.
+//!
 //! # Panics
 //!
 //! A runtime without a time driver panics when a limit has to be waited for.

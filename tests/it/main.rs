@@ -10,12 +10,15 @@ mod diagnose_payload;
 mod diagnose_secrets;
 mod diagnose_server;
 mod diagnose_sockets;
+mod floors;
 mod record;
+mod source;
 mod support;
 
 mod respond;
 mod respond_axum;
 mod retry;
+mod retry_chaos;
 mod retry_hooks;
 mod retry_ready;
 mod retry_time;

@@ -13,13 +13,13 @@ use tower_diagnose::{
 
 use crate::support::scripted::{Reply, ReplyBody, Scripted};
 
-pub fn quick() -> RetryLayer {
+pub(crate) fn quick() -> RetryLayer {
     RetryLayer::new().without_budget().backoff(
         Backoff::exponential(Duration::from_secs(1), Duration::from_secs(8)).jitter(Jitter::None),
     )
 }
 
-pub fn request(method: &str) -> Request<Full<Bytes>> {
+pub(crate) fn request(method: &str) -> Request<Full<Bytes>> {
     Request::builder()
         .method(method)
         .uri("http://host.example/orders?id=7")
@@ -27,7 +27,7 @@ pub fn request(method: &str) -> Request<Full<Bytes>> {
         .unwrap()
 }
 
-pub async fn call(
+pub(crate) async fn call(
     layer: &RetryLayer,
     service: &Scripted,
     request: Request<Full<Bytes>>,

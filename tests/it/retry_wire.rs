@@ -3,7 +3,7 @@
 use std::{
     pin::Pin,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use hyper_util::{
     client::legacy::Client,
     rt::{TokioExecutor, TokioIo},
 };
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, time::Instant};
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn, timeout::TimeoutLayer};
 use tower_diagnose::{
     Backoff, BoxError, Delivery, Idempotency, ReplayBody, ResponseExt, Retried, RetryError,
@@ -285,6 +285,23 @@ async fn with_a_connection_a_timeout_proves_nothing_however_watched() {
     let error = ServiceBuilder::new()
         .layer(layer().capture_connection(true))
         .layer(TimeoutLayer::new(Duration::from_millis(50)))
+        .service(client())
+        .oneshot(request("POST", &server.uri("/")))
+        .await
+        .unwrap_err();
+    let retried = find::<RetryError>(&*error).unwrap().retried();
+    assert_eq!(retried.attempts(), 1);
+    assert_eq!(retried.delivery(), Delivery::Unknown);
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn layers_that_are_nested_watch_the_same_connection() {
+    let server = Server::script([Act::Stall]).await;
+    let error = ServiceBuilder::new()
+        .layer(layer().capture_connection(true))
+        .layer(TimeoutLayer::new(Duration::from_millis(50)))
+        .layer(layer().capture_connection(true))
         .service(client())
         .oneshot(request("POST", &server.uri("/")))
         .await

@@ -12,12 +12,14 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use http::{Request, Response};
+use http_body_util::Full;
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_diagnose::{
-    BoxError, PathTemplate, RequestTimeout, TimeoutError, TimeoutLayer, TimeoutScope, find,
-    is_timeout, timeout as limits,
+    BoxError, PathTemplate, RequestTimeout, RetryLayer, TimeoutError, TimeoutLayer, TimeoutScope,
+    find, is_timeout, timeout as limits,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -323,6 +325,24 @@ async fn waiting_for_readiness_is_not_covered_and_can_be_bounded() {
     busy.await.unwrap().unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_limit_on_all_attempts_says_how_many_there_were() {
+    let hangs = |_: Request<_>| pending::<Result<Response<String>, Infallible>>();
+    let client = ServiceBuilder::new()
+        .layer(RetryLayer::new().total_limit(5000 * MS))
+        .layer(TimeoutLayer::new(2000 * MS))
+        .service(service_fn(hangs));
+    let request = Request::get("/a").body(Full::<Bytes>::default()).unwrap();
+    let error = client.oneshot(request).await.unwrap_err();
+    let limits: Vec<_> = std::iter::successors(Some(&*error as &dyn std::error::Error), |error| {
+        error.source()
+    })
+    .filter_map(|error| error.downcast_ref::<TimeoutError>())
+    .map(|error| (error.limit(), error.attempts()))
+    .collect();
+    assert_eq!(limits, [(5000 * MS, Some(3))]);
+}
+
 #[test]
 fn the_future_is_as_small_as_stated() {
     let mut service = TimeoutLayer::new(MS).layer(service_fn(|_| {
@@ -331,5 +351,5 @@ fn the_future_is_as_small_as_stated() {
     let call = service.call(request("/"));
     let inner = size_of::<std::future::Ready<Result<Response<u8>, Infallible>>>();
     let own = size_of_val(&call) - inner;
-    assert!(own <= 248, "{own} bytes beside the inner future");
+    assert!(own <= 232, "{own} bytes beside the inner future");
 }

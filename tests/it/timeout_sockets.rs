@@ -145,3 +145,20 @@ async fn a_producer_that_stalls_is_found_in_the_clients_error() {
         "POST /upload timed out after 50ms (request body idle)"
     );
 }
+
+#[test]
+fn layers_services_and_bodies_are_what_their_insides_are() {
+    fn service<T: Clone + Send + Sync + std::fmt::Debug>(_: &T) {}
+    fn body<T: Send + Sync + Unpin>() {}
+
+    let (limit, upload) = (TimeoutLayer::new(MS), RequestBodyTimeoutLayer::new(MS));
+    service(&limit);
+    service(&upload);
+    service(&limit.layer(upload.layer(())));
+    body::<RequestBody<Full<Bytes>>>();
+    body::<tower_diagnose::timeout::ResponseBody<Full<Bytes>>>();
+
+    service(&tower_diagnose::RespondLayer::new());
+    service(&tower_diagnose::RespondLayer::new().layer(()));
+    body::<tower_diagnose::respond::ResponseBody<Full<Bytes>>>();
+}

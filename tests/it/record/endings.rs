@@ -116,7 +116,7 @@ async fn trailers_end_the_body_and_a_grpc_status_in_them_counts() {
         ("0", None),
         ("5", Some(ErrorClass::Jsonrpc)),
         ("16", Some(ErrorClass::Auth)),
-        ("nonsense", None),
+        ("nonsense", Some(ErrorClass::Jsonrpc)),
     ] {
         let trailers =
             HeaderMap::from_iter([("grpc-status".parse().unwrap(), status.parse().unwrap())]);

@@ -21,11 +21,11 @@ use tokio::time::Instant;
 use tower::Service;
 use tower_diagnose::{BoxError, Refused};
 
-pub type ReplyBody = UnsyncBoxBody<Bytes, BoxError>;
+pub(crate) type ReplyBody = UnsyncBoxBody<Bytes, BoxError>;
 
 /// What the service does with one request.
 #[derive(Clone)]
-pub enum Reply {
+pub(crate) enum Reply {
     Status(u16),
     With(u16, &'static [(&'static str, &'static str)], &'static [u8]),
     /// A first frame, and then nothing more, ever.
@@ -38,15 +38,15 @@ pub enum Reply {
 }
 
 /// A request as it arrived.
-pub struct Seen {
-    pub at: Instant,
-    pub head: Parts,
-    pub body: Bytes,
+pub(crate) struct Seen {
+    pub(crate) at: Instant,
+    pub(crate) head: Parts,
+    pub(crate) body: Bytes,
 }
 
 /// Answers by the script; the last reply is repeated. An instance must be polled ready before each
 /// call, and a clone is not ready: calling an unready one panics.
-pub struct Scripted {
+pub(crate) struct Scripted {
     shared: Arc<Shared>,
     ready: bool,
 }
@@ -59,12 +59,12 @@ struct Shared {
 }
 
 impl Scripted {
-    pub fn new(script: impl IntoIterator<Item = Reply>) -> Self {
+    pub(crate) fn new(script: impl IntoIterator<Item = Reply>) -> Self {
         Self::make(script, false)
     }
 
     /// Once called, it is never ready again.
-    pub fn breaking(script: impl IntoIterator<Item = Reply>) -> Self {
+    pub(crate) fn breaking(script: impl IntoIterator<Item = Reply>) -> Self {
         Self::make(script, true)
     }
 
@@ -80,26 +80,26 @@ impl Scripted {
         }
     }
 
-    pub fn statuses(statuses: impl IntoIterator<Item = u16>) -> Self {
+    pub(crate) fn statuses(statuses: impl IntoIterator<Item = u16>) -> Self {
         Self::new(statuses.into_iter().map(Reply::Status))
     }
 
     /// From now on, no instance is ready any more.
-    pub fn break_down(&self) {
+    pub(crate) fn break_down(&self) {
         self.shared.broken.store(true, Ordering::SeqCst);
     }
 
-    pub fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         self.shared.seen.lock().unwrap().len()
     }
 
     /// When the calls came, counted from the first.
-    pub fn times(&self) -> Vec<Duration> {
+    pub(crate) fn times(&self) -> Vec<Duration> {
         let seen = self.shared.seen.lock().unwrap();
         seen.iter().map(|one| one.at - seen[0].at).collect()
     }
 
-    pub fn each<T>(&self, look: impl FnMut(&Seen) -> T) -> Vec<T> {
+    pub(crate) fn each<T>(&self, look: impl FnMut(&Seen) -> T) -> Vec<T> {
         self.shared.seen.lock().unwrap().iter().map(look).collect()
     }
 }

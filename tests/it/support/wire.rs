@@ -18,9 +18,11 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
+type Script = dyn Fn(usize, &Wired) -> Act + Send + Sync;
+
 /// What an HTTP/1 server does with a request that it has read to its end.
 #[derive(Clone, Debug)]
-pub enum Act {
+pub(crate) enum Act {
     /// Answers: status, headers (without a length), body.
     Answer(u16, &'static str, Vec<u8>),
     /// Answers, and then closes the connection, without having said that it would.
@@ -35,20 +37,20 @@ pub enum Act {
     Stall,
 }
 
-pub fn answer(status: u16) -> Act {
+pub(crate) fn answer(status: u16) -> Act {
     Act::Answer(status, "", Vec::new())
 }
 
 /// A request as it was on the wire.
 #[derive(Clone, Debug)]
-pub struct Wired {
+pub(crate) struct Wired {
     /// Request line and headers, in lower case.
-    pub head: String,
-    pub body: Vec<u8>,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Wired {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(": ")?;
             (found == name).then_some(value)
@@ -57,16 +59,16 @@ impl Wired {
 }
 
 #[derive(Clone)]
-pub struct Server {
-    pub addr: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) addr: SocketAddr,
     accepted: Arc<AtomicUsize>,
     seen: Arc<Mutex<Vec<Wired>>>,
-    script: Arc<dyn Fn(usize, &Wired) -> Act + Send + Sync>,
+    script: Arc<Script>,
 }
 
 impl Server {
     /// Acts by the script; the last act is repeated.
-    pub async fn script(script: impl IntoIterator<Item = Act>) -> Self {
+    pub(crate) async fn script(script: impl IntoIterator<Item = Act>) -> Self {
         let script: Mutex<VecDeque<_>> = Mutex::new(script.into_iter().collect());
         Self::start(move |_, _| {
             let mut script = script.lock().unwrap();
@@ -79,7 +81,9 @@ impl Server {
     }
 
     /// Asks `script` what to do with the request of this index.
-    pub async fn start(script: impl Fn(usize, &Wired) -> Act + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        script: impl Fn(usize, &Wired) -> Act + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = Self {
             addr: listener.local_addr().unwrap(),
@@ -99,19 +103,20 @@ impl Server {
         server
     }
 
-    pub fn uri(&self, path: &str) -> String {
+    pub(crate) fn uri(&self, path: &str) -> String {
         format!("http://{}{path}", self.addr)
     }
 
-    pub fn accepted(&self) -> usize {
+    pub(crate) fn accepted(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }
 
-    pub fn seen(&self) -> Vec<Wired> {
+    pub(crate) fn seen(&self) -> Vec<Wired> {
         self.seen.lock().unwrap().clone()
     }
 
     async fn serve(self, mut socket: TcpStream) -> std::io::Result<()> {
+        socket.set_nodelay(true)?;
         let mut buffer = Vec::new();
         while let Some(request) = read_request(&mut socket, &mut buffer).await? {
             let index = {
@@ -216,7 +221,7 @@ async fn read_exactly(
 
 /// What an HTTP/2 server does when a request's head has come in on a stream.
 #[derive(Clone, Copy, Debug)]
-pub enum H2Act {
+pub(crate) enum H2Act {
     Answer200,
     /// RST_STREAM with this code.
     Reset(u32),
@@ -226,14 +231,14 @@ pub enum H2Act {
 
 /// An HTTP/2 server of raw frames, which acts by the script; the last act is repeated.
 #[derive(Clone)]
-pub struct H2Server {
-    pub addr: SocketAddr,
+pub(crate) struct H2Server {
+    pub(crate) addr: SocketAddr,
     requests: Arc<AtomicUsize>,
     script: Arc<Mutex<VecDeque<H2Act>>>,
 }
 
 impl H2Server {
-    pub async fn script(script: impl IntoIterator<Item = H2Act>) -> Self {
+    pub(crate) async fn script(script: impl IntoIterator<Item = H2Act>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = Self {
             addr: listener.local_addr().unwrap(),
@@ -250,7 +255,7 @@ impl H2Server {
         server
     }
 
-    pub fn requests(&self) -> usize {
+    pub(crate) fn requests(&self) -> usize {
         self.requests.load(Ordering::SeqCst)
     }
 
@@ -320,23 +325,29 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 /// hyper-util's client over HTTP/1.
-pub fn client<B>() -> Client<HttpConnector, B>
+pub(crate) fn client<B>() -> Client<HttpConnector, B>
 where
     B: hyper::body::Body + Send,
     B::Data: Send,
 {
     Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
-        .build_http()
+        .build(connector())
 }
 
 /// hyper-util's client over HTTP/2.
-pub fn h2_client<B>() -> Client<HttpConnector, B>
+pub(crate) fn h2_client<B>() -> Client<HttpConnector, B>
 where
     B: hyper::body::Body + Send,
     B::Data: Send,
 {
     Client::builder(TokioExecutor::new())
         .http2_only(true)
-        .build_http()
+        .build(connector())
+}
+
+fn connector() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    connector
 }

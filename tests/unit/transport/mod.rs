@@ -4,6 +4,12 @@ mod connect;
 mod http1;
 mod http2;
 mod ours;
+#[cfg(any(feature = "axum", feature = "reqwest", feature = "tonic"))]
+#[cfg_attr(
+    not(all(feature = "axum", feature = "reqwest", feature = "tonic")),
+    allow(unused_imports)
+)]
+mod peers;
 mod request;
 
 #[path = "../../it/support"]

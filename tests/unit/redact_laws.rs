@@ -1,0 +1,255 @@
+//! What holds of every text.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// What stands around a secret in a server's words.
+fn around() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        "[ -~]{0,12}",
+        any::<String>(),
+        Just("https://host/path/".to_owned()),
+        Just("\"message\":\"".to_owned()),
+        Just("Bearer ".to_owned()),
+        Just("token=".to_owned()),
+        Just("?a=b&c=".to_owned()),
+        Just("sk-abcdefgh ".to_owned()),
+        Just("\"input\":{\"a\":".to_owned()),
+    ]
+}
+
+/// What ends a word, raw, in JSON, in a URL and on a terminal.
+fn edge() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(vec![
+        " ",
+        "\n",
+        "\"",
+        "'",
+        ":",
+        "/",
+        "(",
+        ")",
+        ",",
+        ".",
+        "=",
+        "@",
+        "\\n",
+        "\\\"",
+        "\\u0022",
+        "%20",
+        "\u{1b}[0m",
+        "…",
+        "：",
+        "\u{2028}",
+    ])
+}
+
+fn percent(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+fn base64(text: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let encode = |chunk: &[u8]| -> String {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let digit = |at: u32| char::from(DIGITS[(bits >> (18 - 6 * at) & 63) as usize]);
+        (0..4)
+            .map(|at| {
+                if at as usize > chunk.len() {
+                    '='
+                } else {
+                    digit(at)
+                }
+            })
+            .collect()
+    };
+    text.as_bytes().chunks(3).map(encode).collect()
+}
+
+/// How a secret of any characters is sent: headers and URI for it.
+fn sent_encoded(kind: usize, secret: &str) -> Option<(HeaderMap, Uri)> {
+    let mut map = HeaderMap::new();
+    let mut uri = "/".to_owned();
+    let encoded = percent(secret);
+    match kind {
+        0 => uri = format!("/path?key={encoded}"),
+        1 => uri = format!("http://user:{encoded}@host/"),
+        2 => uri = format!("http://{encoded}@host/"),
+        3 => {
+            let value = format!("Basic {}", base64(&format!("user:{secret}")));
+            map.insert("authorization", value.parse().ok()?);
+        }
+        4 => {
+            map.insert("cookie", format!("sid={encoded}").parse().ok()?);
+        }
+        _ => {
+            let value = HeaderValue::from_bytes(secret.as_bytes()).ok()?;
+            map.insert("x-api-key", value);
+        }
+    }
+    Some((map, uri.parse().ok()?))
+}
+
+/// How a secret is sent: headers and URI for it.
+fn sent(kind: usize, secret: &str) -> Option<(HeaderMap, Uri)> {
+    const KINDS: &[(&str, &str)] = &[
+        ("authorization", "Bearer "),
+        ("authorization", ""),
+        ("proxy-authorization", "Token "),
+        ("cookie", "a=b; sid="),
+        ("x-api-key", ""),
+        ("api-key", ""),
+        ("x-auth-token", ""),
+        ("x-amz-security-token", ""),
+        ("x-marked", ""),
+    ];
+    let mut map = HeaderMap::new();
+    let mut uri = "http://host/path".to_owned();
+    match KINDS.get(kind) {
+        Some((name, prefix)) => {
+            let mut value = HeaderValue::from_str(&format!("{prefix}{secret}")).ok()?;
+            value.set_sensitive(*name == "x-marked");
+            map.insert(*name, value);
+        }
+        None if kind == KINDS.len() => uri = format!("http://user:{secret}@host/path"),
+        None => uri = format!("/path?a=b&key={secret}"),
+    }
+    Some((map, uri.parse().ok()?))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn no_planted_secret_survives(
+        kind in 0_usize..11,
+        secret in "[A-Za-z0-9][A-Za-z0-9._~+*$!-]{6,40}[A-Za-z0-9]",
+        before in around(), left in edge(), right in edge(), behind in around(),
+    ) {
+        let Some((map, uri)) = sent(kind, &secret) else {
+            return Ok(());
+        };
+        let secrets = Secrets::of(&map, &[]);
+        let debug = format!("{secrets:?}");
+        prop_assert!(!debug.contains(&secret));
+        let text = format!("{before}{left}{secret}{right}{behind}");
+        let shown = scrub(&text, &secrets, Some(&uri));
+        prop_assert!(!shown.contains(&secret), "{text:?} -> {shown:?}");
+        prop_assert_eq!(&scrub(&shown, &secrets, Some(&uri)), &shown, "from {:?}", text);
+        let alone = scrub(&secret, &secrets, Some(&uri));
+        prop_assert_eq!(alone, REDACTED);
+    }
+
+    #[test]
+    fn no_secret_of_any_characters_survives_in_any_encoding(
+        kind in 0_usize..6,
+        secret in "[a-zA-Z0-9äß€😀][ !-~äß€😀]{6,40}[a-zA-Z0-9äß€😀]",
+        left in edge(), right in edge(), behind in around(),
+    ) {
+        let Some((map, uri)) = sent_encoded(kind, &secret) else {
+            return Ok(());
+        };
+        let secrets = Secrets::of(&map, &[]);
+        let json = serde_json::to_string(&secret).unwrap();
+        let json = &json[1..json.len() - 1];
+        for echoed in [secret.as_str(), json, &json.replace('/', "\\/")] {
+            let text = format!("{left}{echoed}{right}{behind}");
+            let shown = scrub(&text, &secrets, Some(&uri));
+            prop_assert!(!shown.contains(echoed), "{text:?} -> {shown:?}");
+            prop_assert_eq!(&scrub(&shown, &secrets, Some(&uri)), &shown, "from {:?}", text);
+        }
+    }
+
+    #[test]
+    fn scrubbing_twice_is_scrubbing_once(pieces in proptest::collection::vec(around(), 0..8), cookie in "[a-c =;]{0,60}") {
+        let secrets = Secrets::of(&headers(&[("cookie", &cookie)]), &[]);
+        let text = pieces.concat();
+        let shown = scrub(&text, &secrets, None);
+        prop_assert_eq!(&scrub(&shown, &secrets, None), &shown, "from {:?}", text);
+    }
+}
+
+#[test]
+fn the_work_grows_with_the_text_and_not_with_its_square() {
+    let words = "a ".repeat(4_000);
+    let nested: String = (8..60)
+        .map(|len| format!("k={}; ", "a".repeat(len)))
+        .collect();
+    let map = headers(&[
+        ("x-api-key", &words),
+        ("cookie", &nested),
+        ("x-token", "://a?a=/"),
+    ]);
+    let secrets = Secrets::of(&map, &[]);
+    let scrubber = Scrubber::new(&secrets, None, "");
+    for unit in [
+        "a",
+        "a ",
+        "aaaaaaaaa ",
+        "a b ",
+        "://",
+        "a://",
+        "a://a:",
+        "https://h/",
+        "https://u:p@h/a?b=c ",
+        "@",
+        "?a",
+        "/?a=",
+        "/",
+        ":\\/\\/",
+        "Bearer ",
+        "bearer:realm=",
+        "bearer token ",
+        "Bearer=",
+        "basic:",
+        "bearer-",
+        "sk-",
+        "sk-a.",
+        "eyJ",
+        "eyJa.",
+        "AKIA",
+        "\"",
+        "\\\"",
+        "\"token\":\"",
+        "\"token\":\\\"",
+        "\"input\":{",
+        "\"input\":[\"",
+        "\\\"input\\\":{",
+        "\"pwd\":1",
+        "\"a\"   :",
+        "\\",
+        "\\u00",
+        "%2",
+        "\u{1b}[",
+        "\u{1b}]",
+        "\u{9d}",
+        "\u{301}",
+        "é",
+        "[redacted]",
+        "[",
+        "password=",
+        "password=bearer=",
+        "=",
+    ] {
+        let time = |len: usize| {
+            let text = unit.repeat(len / unit.len());
+            let start = tokio::time::Instant::now();
+            std::hint::black_box(crate::text::one_line(&scrubber.scrub(&text)).len());
+            start.elapsed().as_secs_f64()
+        };
+        for len in [4 * 1024, 32 * 1024] {
+            // 8 times the text: 8 times the work, or 64 times if it grew with the square. Others may
+            // use the machine meanwhile, so the least of several times counts.
+            let (mut once, mut eightfold) = (f64::MAX, f64::MAX);
+            let is_linear = (0..20).any(|_| {
+                once = once.min(time(len));
+                eightfold = eightfold.min(time(8 * len));
+                eightfold < once * 24.0
+            });
+            assert!(is_linear, "{unit:?}: {once} s, then {eightfold} s");
+        }
+    }
+}
