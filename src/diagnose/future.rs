@@ -83,7 +83,7 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         cx: &mut Context<'_>,
         convert: impl Fn(I) -> E,
         fail: impl FnOnce(&Call, E) -> X,
-    ) -> Poll<Result<Response<ResponseBody<B>>, Failure<B, X>>>
+    ) -> Poll<Ended<B, X>>
     where
         F: Future<Output = Result<Response<B>, I>>,
     {
@@ -144,6 +144,9 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         }
     }
 }
+
+/// How a call ended.
+type Ended<B, X> = Result<Response<ResponseBody<B>>, Failure<B, X>>;
 
 /// What a call ends with instead of a response.
 enum Failure<B: Body, X> {

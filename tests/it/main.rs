@@ -6,6 +6,7 @@ mod diagnose;
 mod diagnose_bodies;
 mod diagnose_inspect;
 mod diagnose_log;
+mod diagnose_payload;
 mod diagnose_secrets;
 mod diagnose_server;
 mod diagnose_sockets;
