@@ -153,7 +153,8 @@ fn refusal(case: &Case) -> Option<StopReason> {
     }
     if case
         .retry_after
-        .is_some_and(|asked| asked > case.retry_after_limit)
+        // `Duration::MAX` stands for more than can be said, and is beyond any limit.
+        .is_some_and(|asked| asked > case.retry_after_limit || asked == Duration::MAX)
     {
         return Some(StopReason::RetryAfterBeyondLimit);
     }
