@@ -2,6 +2,10 @@
 
 mod classify;
 mod conformance;
+mod contract_bodies;
+mod contract_line;
+mod contract_message;
+mod contract_signatures;
 mod diagnose;
 mod diagnose_bodies;
 mod diagnose_inspect;
