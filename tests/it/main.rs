@@ -3,9 +3,12 @@
 mod classify;
 mod conformance;
 mod contract_bodies;
+mod contract_layers;
 mod contract_line;
 mod contract_message;
+mod contract_retry;
 mod contract_signatures;
+mod contract_vocabulary;
 mod diagnose;
 mod diagnose_bodies;
 mod diagnose_inspect;
