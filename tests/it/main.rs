@@ -6,6 +6,8 @@ mod contract_bodies;
 mod contract_layers;
 mod contract_line;
 mod contract_message;
+mod contract_payload;
+mod contract_record;
 mod contract_retry;
 mod contract_signatures;
 mod contract_timeout;
