@@ -3,6 +3,7 @@
 mod classify;
 mod conformance;
 mod contract_bodies;
+mod contract_hostile;
 mod contract_layers;
 mod contract_line;
 mod contract_message;
