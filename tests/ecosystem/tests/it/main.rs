@@ -1,7 +1,9 @@
 //! One binary: what users of other crates see.
 
+mod greeter;
 #[path = "../../../it/support/raw.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
+#[allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 mod raw;
 mod reqwest_client;
 mod support;
+mod tonic_client;
