@@ -1,5 +1,7 @@
 //! One binary: what users of other crates see.
 
+mod beside_client;
+mod beside_server;
 mod greeter;
 #[path = "../../../it/support/raw.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with other tests")]
