@@ -69,7 +69,7 @@ const PURE: &[&str] = &[
 
 /// One directory each; they never import each other.
 const LAYERS: &[&str] = &[
-    "diagnose", "dispatch", "recorder", "respond", "retry", "timeout",
+    "diagnose", "dispatch", "recorder", "reqwest", "respond", "retry", "timeout", "tonic",
 ];
 
 const STACK: &[&str] = &["guide", "stack"];
