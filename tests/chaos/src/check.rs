@@ -80,6 +80,10 @@ impl Case<'_> {
                 faults.push(format!("framed as {} and as {}", self.arrivals[0].framing, arrival.framing));
             }
             let body = &self.call.body;
+            // Of a GET, hyper sends no body whose length it does not know.
+            if arrival.framing == "none" {
+                continue;
+            }
             if let BodySeen::Whole(length) = arrival.body {
                 if length != body.length {
                     faults.push(format!("a body of {length} bytes came whole, not {}", body.length));

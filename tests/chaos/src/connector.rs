@@ -104,7 +104,11 @@ impl Shared {
         let is_bad = random.below(400) < self.plan.faults;
         let what = if is_bad { random.below(4) } else { 9 };
         match what {
-            0 => return std::future::pending().await,
+            0 => {
+                // The system's patience ends before that of the client's tasks would.
+                sleep(self.plan.longest_delay * 4).await;
+                return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+            }
             1 => sleep(random.time(self.plan.longest_delay)).await,
             _ => {}
         }

@@ -77,7 +77,7 @@ impl Plan {
         let limit = if in_memory {
             Duration::from_secs(30)
         } else {
-            Duration::from_millis(60)
+            Duration::from_millis(120)
         };
         let http2 = random.percent(45);
         let count = 1 + random.index(4);
@@ -118,7 +118,8 @@ impl CallPlan {
         };
         let mut secrets = Vec::new();
         let mut secret = |random: &mut Random, name: &str| {
-            let value = format!("{SENTINEL}-{name}-{:016x}", random.next());
+            // At the end: the beginning of a secret, where a text is cut, tells little.
+            let value = format!("{:016x}-{name}-{SENTINEL}", random.next());
             secrets.push(value.clone());
             value
         };
@@ -177,7 +178,7 @@ impl CallPlan {
             },
             no_retry: random.percent(4),
             max_attempts: random.percent(10).then(|| random.below(5) as u32),
-            own_timeout: random.percent(10).then(|| random.time(limit)),
+            own_timeout: random.percent(8).then(|| random.time(limit * 2)),
             caller: Caller {
                 patience: random.percent(15).then(|| random.time(limit)),
                 reads: match random.below(6) {

@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use tower::Layer;
-use tower_diagnose::CallRecord;
+use tower_diagnose::{CallRecord, ErrorClass};
 
 use crate::{
     caller::{self, End, Stack, Told},
@@ -33,6 +33,9 @@ use crate::{
 /// No seed has anything to do for so long.
 const WATCHDOG: Duration = Duration::from_secs(120);
 
+/// How long the client's tasks may take to see that nobody needs them any more.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// What one seed came to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
@@ -42,6 +45,8 @@ pub struct Counts {
     /// Of the calls: answered below 400.
     pub good: u64,
     pub cancelled: u64,
+    pub timed_out: u64,
+    pub network: u64,
 }
 
 impl Counts {
@@ -52,6 +57,8 @@ impl Counts {
         self.arrivals += other.arrivals;
         self.good += other.good;
         self.cancelled += other.cancelled;
+        self.timed_out += other.timed_out;
+        self.network += other.network;
     }
 }
 
@@ -167,19 +174,16 @@ impl Game {
         let Self { stack, .. } = self;
         drop(stack);
         let mut faults = Vec::new();
-        if let Err(left) = quiet(&self.tasks, &self.open).await {
+        // hyper goes on with a request's body for as long as the server may still want it, also where
+        // the answer is long there.
+        let _ = quiet(&self.tasks, &self.open, self.plan.longest_delay).await;
+        // What a client left behind, its server still reads.
+        let has_read = async { while self.accepting.join_next().await.is_some() {} };
+        let _ = timeout(self.plan.longest_delay, has_read).await;
+        self.accepting.shutdown().await;
+        if let Err(left) = quiet(&self.tasks, &self.open, PATIENCE).await {
             faults.push(left);
         }
-        // The server sees that its clients are gone, and has read what they left.
-        let _ = timeout(Duration::from_secs(5), async {
-            if self.plan.in_memory {
-                while self.accepting.join_next().await.is_some() {}
-            } else {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
-        self.accepting.shutdown().await;
 
         let arrivals = self.server.ledger.arrivals();
         let records = std::mem::take(&mut *self.records.lock().expect("nobody panics here"));
@@ -218,6 +222,9 @@ impl Game {
             counts.attempts += attempts.len() as u64;
             counts.arrivals += arrivals.len() as u64;
             counts.cancelled += u64::from(told.end == End::Cancelled);
+            let class = told.diagnosis.as_ref().map(|diagnosis| diagnosis.class());
+            counts.timed_out += u64::from(class == Some(ErrorClass::Timeout));
+            counts.network += u64::from(class == Some(ErrorClass::Network));
             let is_good = |head: &crate::tap::Head| head.status.as_u16() < 400;
             counts.good += u64::from(matches!(&told.end, End::Answered(head) if is_good(head)));
         }
@@ -265,7 +272,11 @@ async fn accept(server: Server, mut links: mpsc::UnboundedReceiver<Link>) {
 
 /// Waits until the client's tasks have ended and its connections are closed, as they have to when it is
 /// gone.
-async fn quiet(tasks: &AtomicUsize, open: &AtomicUsize) -> Result<(), String> {
+async fn quiet(
+    tasks: &AtomicUsize,
+    open: &AtomicUsize,
+    patience: Duration,
+) -> Result<(), String> {
     let began = Instant::now();
     let mut pause = Duration::from_micros(50);
     loop {
@@ -273,7 +284,7 @@ async fn quiet(tasks: &AtomicUsize, open: &AtomicUsize) -> Result<(), String> {
         if left == (0, 0) {
             return Ok(());
         }
-        if began.elapsed() > Duration::from_secs(30) {
+        if began.elapsed() > patience {
             return Err(format!("{} tasks and {} connections are left", left.0, left.1));
         }
         sleep(pause).await;

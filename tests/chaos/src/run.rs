@@ -3,7 +3,7 @@
 use std::{
     ops::Range,
     sync::{
-        Arc, Mutex,
+        Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -48,73 +48,75 @@ fn in_memory(plan: Plan) -> Result<Counts, Vec<String>> {
         .block_on(play(plan))
 }
 
-/// Plays `seeds` on so many threads, and stops after a few failures. `each` hears of every seed played.
+/// Plays `seeds` on so many threads for either kind, and stops after a few failures. `each` hears of
+/// every seed played.
 pub fn many(seeds: Range<u64>, threads: usize, each: impl Fn(u64) + Sync) -> (Counts, Failures) {
     let shared = Shared {
-        next: AtomicU64::new(seeds.start),
+        // A game in memory lets nothing else happen on its thread, and over sockets time is real.
+        next: [AtomicU64::new(seeds.start), AtomicU64::new(seeds.start)],
         end: seeds.end,
         is_stopped: AtomicBool::new(false),
         total: Mutex::default(),
     };
     thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| shared.work(&each));
+            scope.spawn(|| shared.in_memory(&each));
+            scope.spawn(|| shared.over_sockets(&each));
         }
     });
     shared.total.into_inner().expect("nobody panics here")
 }
 
 struct Shared {
-    next: AtomicU64,
+    next: [AtomicU64; 2],
     end: u64,
     is_stopped: AtomicBool,
     total: Mutex<(Counts, Failures)>,
 }
 
 impl Shared {
-    fn work(&self, each: &(impl Fn(u64) + Sync)) {
+    /// Returns the next plan of a kind.
+    fn next(&self, in_memory: bool) -> Option<Plan> {
+        while !self.is_stopped.load(Ordering::Relaxed) {
+            let seed = self.next[usize::from(in_memory)].fetch_add(1, Ordering::Relaxed);
+            if seed >= self.end {
+                break;
+            }
+            let plan = Plan::of(seed);
+            if plan.in_memory == in_memory {
+                return Some(plan);
+            }
+        }
+        None
+    }
+
+    fn in_memory(&self, each: &(impl Fn(u64) + Sync)) {
+        while let Some(plan) = self.next(true) {
+            self.note(plan.seed, in_memory(plan), each);
+        }
+    }
+
+    fn over_sockets(&self, each: &(impl Fn(u64) + Sync)) {
         let sockets = runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");
-        let done = Arc::new(Mutex::new(Vec::new()));
-        let mut running = JoinSet::new();
-        loop {
-            let seed = self.next.fetch_add(1, Ordering::Relaxed);
-            if seed >= self.end || self.is_stopped.load(Ordering::Relaxed) {
-                break;
+        sockets.block_on(async {
+            let mut running = JoinSet::new();
+            loop {
+                if running.len() < AT_A_TIME {
+                    if let Some(plan) = self.next(false) {
+                        running.spawn(async move { (plan.seed, play(plan).await) });
+                        continue;
+                    }
+                }
+                match running.join_next().await {
+                    Some(Ok((seed, result))) => self.note(seed, result, each),
+                    Some(Err(error)) => self.note(u64::MAX, Err(vec![error.to_string()]), each),
+                    None => return,
+                }
             }
-            let plan = Plan::of(seed);
-            if plan.in_memory {
-                self.note(seed, in_memory(plan), each);
-                continue;
-            }
-            let finished = Arc::clone(&done);
-            running.spawn_on(
-                async move {
-                    let result = play(plan).await;
-                    finished.lock().expect("nobody panics here").push((seed, result));
-                },
-                sockets.handle(),
-            );
-            if running.len() >= AT_A_TIME {
-                sockets.block_on(running.join_next());
-            }
-            self.note_all(&done, each);
-        }
-        sockets.block_on(async { while running.join_next().await.is_some() {} });
-        self.note_all(&done, each);
-    }
-
-    fn note_all(
-        &self,
-        done: &Mutex<Vec<(u64, Result<Counts, Vec<String>>)>>,
-        each: &(impl Fn(u64) + Sync),
-    ) {
-        let finished = std::mem::take(&mut *done.lock().expect("nobody panics here"));
-        for (seed, result) in finished {
-            self.note(seed, result, each);
-        }
+        });
     }
 
     fn note(

@@ -60,12 +60,13 @@ impl Settings {
         let total = match random.below(40) {
             0 => Duration::ZERO,
             1 => Duration::from_nanos(1),
-            _ => limit / 20 + random.time(limit),
+            2 | 3 => random.time(limit),
+            _ => limit / 3 + random.time(limit * 2),
         };
         let base = random.time(limit / 10);
         Self {
             total,
-            attempt: random.percent(60).then(|| random.time(total)),
+            attempt: random.percent(60).then(|| total / 8 + random.time(total / 2)),
             max_attempts: random.below(7) as u32,
             base,
             cap: random.time(limit / 4),

@@ -62,7 +62,7 @@ pub(super) fn failing(random: &mut Random, call: &CallPlan) -> Words {
             };
         }
         20 => (JSON, String::new()),
-        _ => (JSON, format!(r#"{{"message":"{}","error":"x","code":17}}"#, quoted.repeat(30))),
+        _ => (JSON, format!(r#"{{"message":"{}","error":"x","code":17}}"#, format!("{quoted} | ").repeat(30))),
     };
     Words {
         kind,
