@@ -151,9 +151,14 @@ where
         }
     }
     let attempts = log.attempts();
-    let given = attempts.get(origin).map_or(&[][..], |attempt| &attempt.body);
+    let given = attempts
+        .get(origin)
+        .map_or(&[][..], |attempt| &attempt.body);
     if !given.starts_with(&pieces) {
-        let at = pieces.iter().zip(given).position(|(got, given)| got != given);
+        let at = pieces
+            .iter()
+            .zip(given)
+            .position(|(got, given)| got != given);
         let at = at.unwrap_or(given.len());
         log.fault(format!(
             "the body differs at frame {at}: got {:?}, the client gave {:?}",

@@ -45,7 +45,10 @@ impl Case<'_> {
             faults.extend(texts::of_diagnosis(diagnosis));
         }
         let number = self.call.number;
-        faults.iter().map(|what| format!("call {number}: {what}")).collect()
+        faults
+            .iter()
+            .map(|what| format!("call {number}: {what}"))
+            .collect()
     }
 
     fn count(&self) -> u32 {
@@ -54,7 +57,10 @@ impl Case<'_> {
 
     /// How often the server may have acted on it.
     fn processed(&self) -> usize {
-        self.arrivals.iter().filter(|arrival| !arrival.refused).count()
+        self.arrivals
+            .iter()
+            .filter(|arrival| !arrival.refused)
+            .count()
     }
 
     fn wire(&self, faults: &mut Vec<String>) {
@@ -72,12 +78,19 @@ impl Case<'_> {
                 faults.push(format!("attempt {number} arrived {arrived} times"));
             }
         }
-        if self.arrivals.iter().any(|arrival| arrival.attempt > self.count()) {
+        if self
+            .arrivals
+            .iter()
+            .any(|arrival| arrival.attempt > self.count())
+        {
             faults.push("an attempt arrived that was never made".to_owned());
         }
         for arrival in self.arrivals {
             if arrival.framing != self.arrivals[0].framing {
-                faults.push(format!("framed as {} and as {}", self.arrivals[0].framing, arrival.framing));
+                faults.push(format!(
+                    "framed as {} and as {}",
+                    self.arrivals[0].framing, arrival.framing
+                ));
             }
             let body = &self.call.body;
             // Of a GET, hyper sends no body whose length it does not know.
@@ -86,7 +99,10 @@ impl Case<'_> {
             }
             if let BodySeen::Whole(length) = arrival.body {
                 if length != body.length {
-                    faults.push(format!("a body of {length} bytes came whole, not {}", body.length));
+                    faults.push(format!(
+                        "a body of {length} bytes came whole, not {}",
+                        body.length
+                    ));
                 }
                 if body.fails_at.is_some_and(|at| at < body.length) {
                     faults.push("a body that failed came whole".to_owned());
@@ -161,7 +177,11 @@ impl Case<'_> {
             faults.push(format!("the record's {what} is {is}, not {not}"));
         };
         if record.attempts() != self.count() {
-            wrong("count of attempts", record.attempts().to_string(), self.count().to_string());
+            wrong(
+                "count of attempts",
+                record.attempts().to_string(),
+                self.count().to_string(),
+            );
         }
         let (status, class) = match &self.told.end {
             End::Cancelled => (None, Some(ErrorClass::Cancelled)),
@@ -169,15 +189,31 @@ impl Case<'_> {
             End::Failed => (None, None),
         };
         if record.status() != status {
-            wrong("status", format!("{:?}", record.status()), format!("{status:?}"));
+            wrong(
+                "status",
+                format!("{:?}", record.status()),
+                format!("{status:?}"),
+            );
         }
         if class.is_some() && record.error_class() != class {
-            wrong("class", format!("{:?}", record.error_class()), format!("{class:?}"));
+            wrong(
+                "class",
+                format!("{:?}", record.error_class()),
+                format!("{class:?}"),
+            );
         }
         if let End::Failed = self.told.end {
-            let class = self.told.diagnosis.as_ref().map(|diagnosis| diagnosis.class());
+            let class = self
+                .told
+                .diagnosis
+                .as_ref()
+                .map(|diagnosis| diagnosis.class());
             if record.error_class() != class {
-                wrong("class", format!("{:?}", record.error_class()), format!("{class:?}"));
+                wrong(
+                    "class",
+                    format!("{:?}", record.error_class()),
+                    format!("{class:?}"),
+                );
             }
         }
         if let End::Answered(head) = &self.told.end {
@@ -192,18 +228,34 @@ impl Case<'_> {
             let is_over = head.status != 101;
             if let (Some(expected), true) = (expected, is_over) {
                 if record.body_end() != Some(expected) {
-                    wrong("body's end", format!("{:?}", record.body_end()), expected.to_string());
+                    wrong(
+                        "body's end",
+                        format!("{:?}", record.body_end()),
+                        expected.to_string(),
+                    );
                 }
             }
             if self.told.body == Some(What::Error) && record.outcome().is_none() {
-                wrong("outcome", "none".to_owned(), "that of a body that failed".to_owned());
+                wrong(
+                    "outcome",
+                    "none".to_owned(),
+                    "that of a body that failed".to_owned(),
+                );
             }
         }
         if record.delivery() == Delivery::NotSent && self.processed() > 0 {
-            wrong("delivery", "not_sent".to_owned(), "one that fits a server which had it".to_owned());
+            wrong(
+                "delivery",
+                "not_sent".to_owned(),
+                "one that fits a server which had it".to_owned(),
+            );
         }
         if record.duration() + Duration::from_millis(1) < self.told.took && self.plan.in_memory {
-            wrong("duration", format!("{:?}", record.duration()), format!("{:?}", self.told.took));
+            wrong(
+                "duration",
+                format!("{:?}", record.duration()),
+                format!("{:?}", self.told.took),
+            );
         }
     }
 
@@ -213,13 +265,19 @@ impl Case<'_> {
                 End::Answered(head) if head.status.as_u16() >= 400 => {
                     faults.push(format!("{} has no diagnosis", head.status));
                 }
-                End::Failed | End::Status(_) => faults.push("an error without diagnosis".to_owned()),
+                End::Failed | End::Status(_) => {
+                    faults.push("an error without diagnosis".to_owned())
+                }
                 _ => {}
             }
             return;
         };
         if diagnosis.attempts() != self.count().max(1) {
-            faults.push(format!("diagnosed {} attempts, not {}", diagnosis.attempts(), self.count()));
+            faults.push(format!(
+                "diagnosed {} attempts, not {}",
+                diagnosis.attempts(),
+                self.count()
+            ));
         }
         let class = diagnosis.class();
         match &self.told.end {
@@ -240,7 +298,11 @@ impl Case<'_> {
             }
             End::Answered(head) | End::Status(head) => {
                 if diagnosis.status() != Some(head.status) {
-                    faults.push(format!("diagnosed {:?} under {}", diagnosis.status(), head.status));
+                    faults.push(format!(
+                        "diagnosed {:?} under {}",
+                        diagnosis.status(),
+                        head.status
+                    ));
                 }
                 let status = head.status.as_u16();
                 let expected = match status {
@@ -266,7 +328,11 @@ impl Case<'_> {
             }
             return;
         };
-        let max = self.call.max_attempts.unwrap_or(settings.max_attempts).max(1);
+        let max = self
+            .call
+            .max_attempts
+            .unwrap_or(settings.max_attempts)
+            .max(1);
         let stop = retried.stop();
         let is_plausible = match stop {
             StopReason::Succeeded => {
@@ -288,7 +354,11 @@ impl Case<'_> {
             faults.push(format!("stopped as {stop} after {}", self.count()));
         }
         if retried.attempts() != self.count() {
-            faults.push(format!("told of {} attempts, not {}", retried.attempts(), self.count()));
+            faults.push(format!(
+                "told of {} attempts, not {}",
+                retried.attempts(),
+                self.count()
+            ));
         }
         if self.processed() > 0 && retried.delivery() == Delivery::NotSent {
             faults.push("the retries say not sent".to_owned());

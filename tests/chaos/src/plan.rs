@@ -130,7 +130,11 @@ impl CallPlan {
             headers.append(HeaderName::from_static(name), value);
         };
         if random.percent(60) {
-            put("authorization", format!("Bearer {}", secret(random, "auth")), false);
+            put(
+                "authorization",
+                format!("Bearer {}", secret(random, "auth")),
+                false,
+            );
         }
         if random.percent(30) {
             let session = secret(random, "sid");
@@ -148,7 +152,11 @@ impl CallPlan {
         // No credential: nobody says it back, and nobody prints it.
         put("x-plain", format!("{SENTINEL}-plain"), false);
         if random.percent(25) {
-            put("idempotency-key", format!("{SENTINEL}-{seed}-{number}"), false);
+            put(
+                "idempotency-key",
+                format!("{SENTINEL}-{seed}-{number}"),
+                false,
+            );
         }
         if random.percent(3) {
             put("expect", "100-continue".to_owned(), false);

@@ -118,7 +118,9 @@ impl Game {
             // Addresses of one's own, so that no port is used up.
             let [.., a, b, c] = plan.seed.to_be_bytes();
             let address = format!("127.{}.{b}.{c}:0", 1 + a % 250);
-            let listener = TcpListener::bind(address).await.expect("a loopback address");
+            let listener = TcpListener::bind(address)
+                .await
+                .expect("a loopback address");
             let address = listener.local_addr().expect("it is bound");
             let (sender, links) = mpsc::unbounded_channel();
             accepting.spawn(panics::of_seed(plan.seed, accept(server.clone(), links)));
@@ -233,7 +235,11 @@ impl Game {
                 faults.push(format!("{repeated} repetitions out of a budget of {count}"));
             }
         }
-        if faults.is_empty() { Ok(counts) } else { Err(faults) }
+        if faults.is_empty() {
+            Ok(counts)
+        } else {
+            Err(faults)
+        }
     }
 
     async fn calls(&self, logs: &[Arc<CallLog>]) -> Vec<Told> {
@@ -272,11 +278,7 @@ async fn accept(server: Server, mut links: mpsc::UnboundedReceiver<Link>) {
 
 /// Waits until the client's tasks have ended and its connections are closed, as they have to when it is
 /// gone.
-async fn quiet(
-    tasks: &AtomicUsize,
-    open: &AtomicUsize,
-    patience: Duration,
-) -> Result<(), String> {
+async fn quiet(tasks: &AtomicUsize, open: &AtomicUsize, patience: Duration) -> Result<(), String> {
     let began = Instant::now();
     let mut pause = Duration::from_micros(50);
     loop {
@@ -285,7 +287,10 @@ async fn quiet(
             return Ok(());
         }
         if began.elapsed() > patience {
-            return Err(format!("{} tasks and {} connections are left", left.0, left.1));
+            return Err(format!(
+                "{} tasks and {} connections are left",
+                left.0, left.1
+            ));
         }
         sleep(pause).await;
         pause = (pause * 2).min(Duration::from_millis(20));

@@ -119,12 +119,7 @@ impl Shared {
         });
     }
 
-    fn note(
-        &self,
-        seed: u64,
-        result: Result<Counts, Vec<String>>,
-        each: &(impl Fn(u64) + Sync),
-    ) {
+    fn note(&self, seed: u64, result: Result<Counts, Vec<String>>, each: &(impl Fn(u64) + Sync)) {
         let mut total = self.total.lock().expect("nobody panics here");
         match result {
             Ok(counts) => total.0.add(counts),

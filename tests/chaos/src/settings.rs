@@ -66,7 +66,9 @@ impl Settings {
         let base = random.time(limit / 10);
         Self {
             total,
-            attempt: random.percent(60).then(|| total / 8 + random.time(total / 2)),
+            attempt: random
+                .percent(60)
+                .then(|| total / 8 + random.time(total / 2)),
             max_attempts: random.below(7) as u32,
             base,
             cap: random.time(limit / 4),

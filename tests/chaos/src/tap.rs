@@ -194,10 +194,7 @@ where
         let inner = self.0.call(request);
         Box::pin(async move {
             // Dropped with the future if that is dropped.
-            let guard = EndsAt {
-                log: &log,
-                attempt,
-            };
+            let guard = EndsAt { log: &log, attempt };
             let result = inner.await;
             drop(guard);
             match result {
@@ -250,7 +247,8 @@ impl Body for TapBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         if self.is_over {
-            self.log.fault("a response's body was polled after its end".to_owned());
+            self.log
+                .fault("a response's body was polled after its end".to_owned());
         }
         let hint = self.inner.size_hint();
         let is_end_stream = self.inner.is_end_stream();

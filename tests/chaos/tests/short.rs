@@ -8,6 +8,9 @@ fn nothing_breaks_whatever_the_server_does() {
     let (counts, failures) = run::many(0..400, 1, |_| {});
     assert!(failures.is_empty(), "{failures:#?}");
     // The games were played, and neither all won nor all lost.
-    assert!(counts.calls > 500 && counts.attempts > counts.calls, "{counts:?}");
+    assert!(
+        counts.calls > 500 && counts.attempts > counts.calls,
+        "{counts:?}"
+    );
     assert!(counts.good > 50 && counts.network > 50, "{counts:?}");
 }

@@ -42,7 +42,10 @@ impl Answer {
         };
         let mut headers = vec![
             ("content-type".to_owned(), kind.to_owned()),
-            ("x-request-id".to_owned(), format!("req-{}", random.below(1_000))),
+            (
+                "x-request-id".to_owned(),
+                format!("req-{}", random.below(1_000)),
+            ),
         ];
         let mut put = |name: &str, value: String| headers.push((name.to_owned(), value));
         if let Some(encoding) = encoding {
@@ -52,16 +55,25 @@ impl Answer {
             put("retry-after", retry_after(random));
         }
         if random.percent(4) {
-            put("retry-after-ms", random.pick(&["5", "20", "-1", "x", "99999999999999999999"]).to_string());
+            put(
+                "retry-after-ms",
+                random
+                    .pick(&["5", "20", "-1", "x", "99999999999999999999"])
+                    .to_string(),
+            );
         }
         if random.percent(10) {
-            put("set-cookie", "sid=SENTINEL-set-by-the-server; HttpOnly".to_owned());
+            put(
+                "set-cookie",
+                "sid=SENTINEL-set-by-the-server; HttpOnly".to_owned(),
+            );
         }
         if random.percent(4) {
             put("x-request-id", "line\tbreak ".repeat(20));
         }
         if wrong && random.percent(10) {
-            let (count, length) = *random.pick(&[(200, 10), (50, 1_000), (3, 30_000), (600, 1_000)]);
+            let (count, length) =
+                *random.pick(&[(200, 10), (50, 1_000), (3, 30_000), (600, 1_000)]);
             for index in 0..count {
                 put(&format!("x-flood-{index}"), "y".repeat(length));
             }

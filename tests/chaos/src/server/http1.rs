@@ -1,11 +1,6 @@
 //! HTTP/1 by hand.
 
-use super::{
-    Gone, Server, Step,
-    answer::Answer,
-    ledger::Ticket,
-    pen::Pen,
-};
+use super::{Gone, Server, Step, answer::Answer, ledger::Ticket, pen::Pen};
 use crate::random::Random;
 
 /// One connection.
@@ -106,7 +101,9 @@ impl Connection {
         let header = |name: &str| {
             let of_name = |line: &str| {
                 let (found, value) = line.split_once(':')?;
-                found.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+                found
+                    .eq_ignore_ascii_case(name)
+                    .then(|| value.trim().to_owned())
             };
             head.lines().find_map(of_name)
         };
@@ -121,7 +118,9 @@ impl Connection {
             Some(ticket) => Ok((ticket, framing)),
             None => {
                 let line = head.lines().next().unwrap_or_default();
-                self.server.ledger.fault(format!("a strange head: {line:?}"));
+                self.server
+                    .ledger
+                    .fault(format!("a strange head: {line:?}"));
                 Err(Gone)
             }
         }
@@ -134,7 +133,9 @@ impl Connection {
             Framing::Chunked => loop {
                 let line = self.line().await?;
                 let Ok(length) = usize::from_str_radix(line.trim(), 16) else {
-                    self.server.ledger.fault(format!("a strange chunk: {line:?}"));
+                    self.server
+                        .ledger
+                        .fault(format!("a strange chunk: {line:?}"));
                     return Err(Gone);
                 };
                 if length == 0 {
@@ -182,10 +183,14 @@ impl Connection {
         let answer = Answer::draw(&mut self.random, call, self.server.plan.faults, wrong);
         let mut out = Vec::new();
         for status in &answer.interim {
-            out.extend(format!("HTTP/1.1 {status} Wait\r\nlink: </a>; rel=preload\r\n\r\n").bytes());
+            out.extend(
+                format!("HTTP/1.1 {status} Wait\r\nlink: </a>; rel=preload\r\n\r\n").bytes(),
+            );
         }
         let version = if wrong && self.random.percent(10) {
-            *self.random.pick(&["HTTP/1.0", "HTTP/0.9", "HTTP/2.0", "ICY"])
+            *self
+                .random
+                .pick(&["HTTP/1.0", "HTTP/0.9", "HTTP/2.0", "ICY"])
         } else {
             "HTTP/1.1"
         };
@@ -194,7 +199,12 @@ impl Connection {
             out.extend(format!("{name}: {value}\r\n").bytes());
         }
         if wrong && self.random.percent(8) {
-            let broken: &[&[u8]] = &[b"no colon here\r\n", b": no name\r\n", b"x-nul: a\0b\r\n", b"x-high: \xff\xfe\r\n"];
+            let broken: &[&[u8]] = &[
+                b"no colon here\r\n",
+                b": no name\r\n",
+                b"x-nul: a\0b\r\n",
+                b"x-high: \xff\xfe\r\n",
+            ];
             out.extend(*self.random.pick(broken));
         }
         let length = answer.body.len();
@@ -256,7 +266,9 @@ impl Connection {
         let size = size.max(answer.body.len() / 100);
         for chunk in answer.body.chunks(size) {
             let told = if is_lying && self.random.percent(10) {
-                self.random.pick(&["zz", "ffffffffffffffffff", "", "-4"]).to_string()
+                self.random
+                    .pick(&["zz", "ffffffffffffffffff", "", "-4"])
+                    .to_string()
             } else {
                 format!("{:x}", chunk.len())
             };

@@ -7,7 +7,8 @@ use crate::{
     random::Random,
     support::h2_by_hand::{
         ACK, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, Frame, GOAWAY, HEADERS,
-        INTERNAL_ERROR, NO_ERROR, PING, PROTOCOL_ERROR, REFUSED_STREAM, RST_STREAM, SETTINGS, frame,
+        INTERNAL_ERROR, NO_ERROR, PING, PROTOCOL_ERROR, REFUSED_STREAM, RST_STREAM, SETTINGS,
+        frame,
     },
 };
 
@@ -58,7 +59,9 @@ impl Connection {
 
     pub(super) async fn run(mut self) -> Step {
         if self.pen.goes_wrong(4) {
-            self.pen.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await?;
+            self.pen
+                .write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+                .await?;
             return self.pen.close();
         }
         while self.buffer.len() < 24 {
@@ -129,7 +132,8 @@ impl Connection {
             CONTINUATION => {
                 if let Some((id, flags, mut block)) = self.head.take() {
                     block.extend(&next.payload);
-                    self.on_block(id, flags | next.flags & END_HEADERS, block).await?;
+                    self.on_block(id, flags | next.flags & END_HEADERS, block)
+                        .await?;
                 }
             }
             DATA => {
@@ -164,7 +168,9 @@ impl Connection {
             return Ok(());
         }
         let Ok(fields) = self.decoder.decode(&block) else {
-            self.server.ledger.fault("a head that HPACK cannot read".to_owned());
+            self.server
+                .ledger
+                .fault("a head that HPACK cannot read".to_owned());
             return Err(Gone);
         };
         if let Some(stream) = self.streams.get(&id) {
@@ -186,8 +192,14 @@ impl Connection {
             None if flags & END_STREAM != 0 => "none",
             None => "open",
         };
-        let Some(ticket) = self.server.ledger.arrived(&path, &attempt, framing.to_owned()) else {
-            self.server.ledger.fault(format!("a strange path: {path:?}"));
+        let Some(ticket) = self
+            .server
+            .ledger
+            .arrived(&path, &attempt, framing.to_owned())
+        else {
+            self.server
+                .ledger
+                .fault(format!("a strange path: {path:?}"));
             return Err(Gone);
         };
         if id > self.last {
@@ -286,9 +298,15 @@ impl Connection {
                 self.server.ledger.refused(stream.ticket);
             }
         }
-        let code = if self.random.percent(50) { NO_ERROR } else { self.error() };
+        let code = if self.random.percent(50) {
+            NO_ERROR
+        } else {
+            self.error()
+        };
         let payload = [self.last.to_be_bytes(), code.to_be_bytes()].concat();
-        self.pen.write_promise(&frame(GOAWAY, 0, 0, &payload)).await?;
+        self.pen
+            .write_promise(&frame(GOAWAY, 0, 0, &payload))
+            .await?;
         if spares_it && self.random.percent(50) {
             return self.answer(id, ticket).await;
         }
@@ -332,7 +350,9 @@ impl Connection {
         let ends = if is_over { END_STREAM } else { 0 };
         out.extend(split_head(id, ends, &block));
         if !is_over {
-            let size = (1 + random.index(body.len().max(1))).max(body.len() / 100).min(FRAME);
+            let size = (1 + random.index(body.len().max(1)))
+                .max(body.len() / 100)
+                .min(FRAME);
             let mut pieces = body.chunks(size).peekable();
             while let Some(piece) = pieces.next() {
                 let is_last = pieces.peek().is_none()
@@ -365,7 +385,9 @@ impl Connection {
         }
         if !answer.trailers.is_empty() {
             let block = literals(&answer.trailers);
-            self.pen.write(&frame(HEADERS, END_HEADERS | END_STREAM, id, &block)).await?;
+            self.pen
+                .write(&frame(HEADERS, END_HEADERS | END_STREAM, id, &block))
+                .await?;
         }
         if wrong && self.random.percent(30) {
             // Twice is once too often.
@@ -446,7 +468,11 @@ fn split_head(id: u32, flags: u8, block: &[u8]) -> Vec<u8> {
     let mut kind = HEADERS;
     while let Some(piece) = pieces.next() {
         let first = if kind == HEADERS { flags } else { 0 };
-        let last = if pieces.peek().is_none() { END_HEADERS } else { 0 };
+        let last = if pieces.peek().is_none() {
+            END_HEADERS
+        } else {
+            0
+        };
         out.extend(frame(kind, first | last, id, piece));
         kind = CONTINUATION;
     }

@@ -87,7 +87,9 @@ impl Ledger {
         };
         let is_right = |(at, byte): (usize, &u8)| *byte == BodyPlan::byte(*call, *so_far + at);
         if !bytes.iter().enumerate().all(is_right) {
-            self.fault(format!("call {call}: the body differs behind byte {so_far}"));
+            self.fault(format!(
+                "call {call}: the body differs behind byte {so_far}"
+            ));
         }
         *so_far += bytes.len();
     }

@@ -35,7 +35,12 @@ impl Server {
     /// Serves the connection of this number until either end has had enough.
     pub async fn serve(self, link: Link, number: u64) {
         let random = Random::new(self.plan.seed).fork(1_000 + number);
-        let pen = Pen::new(link, random.fork(1), self.plan.faults, self.plan.longest_delay);
+        let pen = Pen::new(
+            link,
+            random.fork(1),
+            self.plan.faults,
+            self.plan.longest_delay,
+        );
         // Both ways of ending are fine.
         let _ = if self.plan.http2 {
             http2::Connection::new(self, pen, random).run().await

@@ -33,7 +33,13 @@ enum End {
     Noise,
 }
 
-const ENDS: [End; 5] = [End::Close, End::Reset, End::HalfClose, End::Stall, End::Noise];
+const ENDS: [End; 5] = [
+    End::Close,
+    End::Reset,
+    End::HalfClose,
+    End::Stall,
+    End::Noise,
+];
 
 impl Pen {
     pub(super) fn new(link: Link, random: Random, faults: u64, longest_delay: Duration) -> Self {
@@ -141,11 +147,12 @@ impl Pen {
 
     /// Reads more into `buffer`, or learns that nothing more comes.
     pub(super) async fn read_more(&mut self, buffer: &mut Vec<u8>) -> Step {
-        let at_most = if self.random.percent(10) { 1 } else { 16 * 1024 };
-        let read = (&mut *self.link()?)
-            .take(at_most)
-            .read_buf(buffer)
-            .await?;
+        let at_most = if self.random.percent(10) {
+            1
+        } else {
+            16 * 1024
+        };
+        let read = (&mut *self.link()?).take(at_most).read_buf(buffer).await?;
         if read == 0 { Err(Gone) } else { Ok(()) }
     }
 }

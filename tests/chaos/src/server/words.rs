@@ -25,22 +25,64 @@ pub(super) fn failing(random: &mut Random, call: &CallPlan) -> Words {
         .collect();
     let (kind, text) = match random.below(22) {
         0 => (JSON, format!(r#"{{"message":"{quoted}"}}"#)),
-        1 => (JSON, format!(r#"{{"error":{{"message":"{quoted}","code":"bad_thing"}}}}"#)),
-        2 => ("application/problem+json", format!(r#"{{"title":"Bad","detail":"{quoted}","status":400}}"#)),
-        3 => (JSON, format!(r#"{{"errors":{{"name":["{quoted}"],"age":["too young"]}}}}"#)),
-        4 => (JSON, format!(r#"[{{"error":"invalid_grant","error_description":"{quoted}"}}]"#)),
-        5 => (JSON, format!(r#"{{"detail":[{{"loc":["body","a"],"msg":"{quoted}"}}]}}"#)),
+        1 => (
+            JSON,
+            format!(r#"{{"error":{{"message":"{quoted}","code":"bad_thing"}}}}"#),
+        ),
+        2 => (
+            "application/problem+json",
+            format!(r#"{{"title":"Bad","detail":"{quoted}","status":400}}"#),
+        ),
+        3 => (
+            JSON,
+            format!(r#"{{"errors":{{"name":["{quoted}"],"age":["too young"]}}}}"#),
+        ),
+        4 => (
+            JSON,
+            format!(r#"[{{"error":"invalid_grant","error_description":"{quoted}"}}]"#),
+        ),
+        5 => (
+            JSON,
+            format!(r#"{{"detail":[{{"loc":["body","a"],"msg":"{quoted}"}}]}}"#),
+        ),
         // Not what it should look at.
-        6 => (JSON, format!(r#"{{"stack":"{quoted}","config":{{"message":"{quoted}"}}}}"#)),
+        6 => (
+            JSON,
+            format!(r#"{{"stack":"{quoted}","config":{{"message":"{quoted}"}}}}"#),
+        ),
         7 => ("text/plain; charset=utf-8", sentence),
-        8 => ("text/html", format!("<html><body><h1>{sentence}</h1></body></html>")),
+        8 => (
+            "text/html",
+            format!("<html><body><h1>{sentence}</h1></body></html>"),
+        ),
         // HTML whatever the label says.
-        9 => (JSON, format!("<!DOCTYPE html>\n<html><title>{sentence}</title></html>")),
-        10 => ("text/plain", format!("  <html><body>{sentence}</body></html>")),
-        11 => (JSON, format!(r#"{{"message":"<html><body>{quoted}</body></html>"}}"#)),
-        12 => ("application/xml", format!("<Error><Code>NoSuchKey</Code><Message>{sentence}</Message></Error>")),
-        13 => ("application/x-www-form-urlencoded", format!("error=invalid&error_description={}", sentence.replace(' ', "+"))),
-        14 => ("text/event-stream", format!("event: error\ndata: {{\"message\":\"{quoted}\"}}\n\n")),
+        9 => (
+            JSON,
+            format!("<!DOCTYPE html>\n<html><title>{sentence}</title></html>"),
+        ),
+        10 => (
+            "text/plain",
+            format!("  <html><body>{sentence}</body></html>"),
+        ),
+        11 => (
+            JSON,
+            format!(r#"{{"message":"<html><body>{quoted}</body></html>"}}"#),
+        ),
+        12 => (
+            "application/xml",
+            format!("<Error><Code>NoSuchKey</Code><Message>{sentence}</Message></Error>"),
+        ),
+        13 => (
+            "application/x-www-form-urlencoded",
+            format!(
+                "error=invalid&error_description={}",
+                sentence.replace(' ', "+")
+            ),
+        ),
+        14 => (
+            "text/event-stream",
+            format!("event: error\ndata: {{\"message\":\"{quoted}\"}}\n\n"),
+        ),
         // Cut short, in the middle of whatever.
         15 | 16 => {
             let mut text = format!(r#"{{"a":[1,2],"message":"{quoted}","more":"{quoted}"}}"#);
@@ -52,7 +94,10 @@ pub(super) fn failing(random: &mut Random, call: &CallPlan) -> Words {
             (JSON, text)
         }
         17 => (JSON, "[".repeat(1 + random.index(40_000))),
-        18 => (JSON, format!(r#""{}{quoted}""#, "pad ".repeat(random.index(6_000)))),
+        18 => (
+            JSON,
+            format!(r#""{}{quoted}""#, "pad ".repeat(random.index(6_000))),
+        ),
         19 => {
             let length = random.index(20_000);
             return Words {
@@ -62,7 +107,13 @@ pub(super) fn failing(random: &mut Random, call: &CallPlan) -> Words {
             };
         }
         20 => (JSON, String::new()),
-        _ => (JSON, format!(r#"{{"message":"{}","error":"x","code":17}}"#, format!("{quoted} | ").repeat(30))),
+        _ => (
+            JSON,
+            format!(
+                r#"{{"message":"{}","error":"x","code":17}}"#,
+                format!("{quoted} | ").repeat(30)
+            ),
+        ),
     };
     Words {
         kind,
