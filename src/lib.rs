@@ -72,6 +72,9 @@ pub mod timeout;
 // The roof.
 pub mod stack;
 
+// Only words.
+pub mod guide;
+
 pub use argument::{InvalidArgument, require_full_uuid};
 pub use attempt::Attempt;
 pub use attempts::AttemptRecord;

@@ -72,7 +72,7 @@ const LAYERS: &[&str] = &[
     "diagnose", "dispatch", "recorder", "respond", "retry", "timeout",
 ];
 
-const STACK: &[&str] = &["stack"];
+const STACK: &[&str] = &["guide", "stack"];
 
 const FLOORS: [(&str, &[&str]); 4] = [
     ("vocabulary", VOCABULARY),
