@@ -204,6 +204,9 @@ impl<'a> Pass<'_, 'a> {
         self.at = start;
         if let Some(userinfo) = userinfo {
             self.replace(start, start + userinfo + 1, "");
+        } else if is_odd && self.text[end..].chars().all(is_trailing) {
+            // The text was cut off in front of the `@`.
+            return self.replace(start, end, REDACTED);
         }
         if self.url.is_none() {
             let path_end = self.text[self.at..end]
