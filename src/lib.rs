@@ -65,13 +65,28 @@ mod xml;
 pub mod diagnose;
 pub mod dispatch;
 pub mod recorder;
+#[cfg(feature = "reqwest")]
+#[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
+pub mod reqwest;
 pub mod respond;
 pub mod retry;
 pub mod timeout;
+#[cfg(feature = "tonic")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
+pub mod tonic;
 
 // The roof.
 pub mod stack;
 
+// Only words.
+pub mod guide;
+
+#[cfg(feature = "reqwest")]
+#[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
+pub use self::reqwest::ReqwestService;
+#[cfg(feature = "tonic")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
+pub use self::tonic::TonicService;
 pub use argument::{InvalidArgument, require_full_uuid};
 pub use attempt::Attempt;
 pub use attempts::AttemptRecord;

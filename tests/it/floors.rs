@@ -69,10 +69,10 @@ const PURE: &[&str] = &[
 
 /// One directory each; they never import each other.
 const LAYERS: &[&str] = &[
-    "diagnose", "dispatch", "recorder", "respond", "retry", "timeout",
+    "diagnose", "dispatch", "recorder", "reqwest", "respond", "retry", "timeout", "tonic",
 ];
 
-const STACK: &[&str] = &["stack"];
+const STACK: &[&str] = &["guide", "stack"];
 
 const FLOORS: [(&str, &[&str]); 4] = [
     ("vocabulary", VOCABULARY),

@@ -24,6 +24,8 @@ mod diagnose_server;
 mod diagnose_sockets;
 mod floors;
 mod record;
+mod server_stack;
+mod server_stack_ends;
 mod source;
 mod support;
 
