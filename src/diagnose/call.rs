@@ -141,7 +141,7 @@ impl Call {
             &rules,
         );
         let facts = self.facts_of(parts.status);
-        let diagnosis = self.answered(parts, facts, extracted, prefix.unread);
+        let diagnosis = self.answered(parts, facts, extracted, prefix);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
             self.config
@@ -174,7 +174,7 @@ impl Call {
             code: found.code,
             text: Excerpt::None,
         };
-        self.answered(parts, facts, extracted, 0)
+        self.answered(parts, facts, extracted, &Prefix::EMPTY)
     }
 
     fn facts_of(&self, status: StatusCode) -> Facts {
@@ -192,14 +192,17 @@ impl Call {
         parts: &Parts,
         facts: Facts,
         extracted: Extracted,
-        unread: u64,
+        prefix: &Prefix<'_>,
     ) -> Diagnosis {
-        let scrubber = self.scrubber();
+        let scrubber = match prefix.is_complete && !extracted.is_shortened() {
+            true => self.scrubber(),
+            false => self.scrubber().of_cut_texts(),
+        };
         let retried = parts.extensions.get::<Retried>();
         let (excerpt, omitted) = match extracted.text {
             Excerpt::None => (None, None),
             Excerpt::Omitted(what) => (None, Some(what)),
-            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), unread), None),
+            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), prefix.unread), None),
         };
         self.hinted(Diagnosis {
             endpoint: self.endpoint(),
