@@ -2,6 +2,7 @@
 
 mod classify;
 mod conformance;
+mod contract_attack;
 mod contract_bodies;
 mod contract_hostile;
 mod contract_layers;
@@ -11,6 +12,7 @@ mod contract_payload;
 mod contract_record;
 mod contract_retry;
 mod contract_signatures;
+mod contract_sockets;
 mod contract_timeout;
 mod contract_vocabulary;
 mod contract_waits;
