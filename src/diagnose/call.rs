@@ -283,7 +283,7 @@ impl Call {
         }
     }
 
-    fn scrubber(&self) -> Scrubber<'_> {
+    pub(super) fn scrubber(&self) -> Scrubber<'_> {
         Scrubber::new(&self.secrets, self.target.uri(), self.target.sent_path())
     }
 

@@ -42,7 +42,11 @@ impl Call {
             Some(error) => classify(Some(error), &facts),
             None => seen.and_then(CallRecorder::failure),
         };
-        let cause = error.map_or(Cow::Borrowed("internal error"), cause::cause);
+        let cause = match error.map_or(Cow::Borrowed("internal error"), cause::cause) {
+            // What a guard says may name the address that it turned away.
+            Cow::Owned(text) => Cow::Owned(self.scrubber().scrub(&text).into_owned()),
+            phrase => phrase,
+        };
         self.hinted(Diagnosis {
             endpoint: self.endpoint(),
             outcome: outcome.unwrap_or(Outcome::new(

@@ -4,6 +4,7 @@ mod classify;
 mod conformance;
 mod contract_attack;
 mod contract_bodies;
+mod contract_corners;
 mod contract_hostile;
 mod contract_layers;
 mod contract_line;
