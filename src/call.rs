@@ -6,7 +6,7 @@ use std::{
     time::SystemTime,
 };
 
-use http::{Extensions, Request, StatusCode};
+use http::{Extensions, Request};
 use tokio::time::Instant;
 
 use crate::{
@@ -154,7 +154,7 @@ impl CallRecorder {
 
     /// The attempt was answered.
     #[cfg(test)]
-    pub(crate) fn attempt_answered(&self, status: StatusCode) {
+    pub(crate) fn attempt_answered(&self, status: http::StatusCode) {
         self.attempt_ended(
             None,
             AttemptEnd {

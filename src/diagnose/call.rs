@@ -60,7 +60,7 @@ impl Call {
     #[inline]
     pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
         Self {
-            target: Target::with_secrets(request),
+            target: Target::with_query(request),
             secrets: Secrets::of(request.headers(), &config.redacted),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
@@ -281,7 +281,7 @@ impl Call {
     }
 
     fn scrubber(&self) -> Scrubber<'_> {
-        Scrubber::new(&self.secrets, self.target.uri(), self.target.sent_path())
+        Scrubber::new(&self.secrets, self.target.address())
     }
 
     fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {

@@ -2,7 +2,7 @@ use std::{
     fmt,
     future::Future,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use http::Response;
@@ -54,21 +54,25 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let result = match this.state.project() {
-            StateProj::Calling { inner } => ready!(inner.poll(cx)),
+        let polled = match this.state.project() {
+            // Straight through: a response is large, and moving it is what a layer costs.
+            StateProj::Calling { inner } if this.attempt.is_none() => return inner.poll(cx),
+            StateProj::Calling { inner } => inner.poll(cx),
             // Polled again after its end, it has nothing more to say.
             StateProj::Refused { error } => match error.take() {
-                Some(error) => Err(error),
-                None => return Poll::Pending,
+                Some(error) => Poll::Ready(Err(error)),
+                None => Poll::Pending,
             },
         };
-        if let Some(attempt) = this.attempt.take() {
-            match &result {
-                Ok(response) => attempt.answered(response.status()),
-                Err(error) => attempt.failed(error),
+        if let Poll::Ready(result) = &polled {
+            if let Some(attempt) = this.attempt.take() {
+                match result {
+                    Ok(response) => attempt.answered(response.status()),
+                    Err(error) => attempt.failed(error),
+                }
             }
         }
-        Poll::Ready(result)
+        polled
     }
 }
 
