@@ -5,6 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use http::{
     Method, Request, Uri,
+    request::Parts,
     uri::{Authority, PathAndQuery, Scheme},
 };
 
@@ -54,13 +55,18 @@ impl Target {
         Self::copied(method, uri, uri.path(), None).unwrap_or_else(|| Self::cloned(method, uri))
     }
 
+    /// As [`Target::of`], of the head of a request.
+    pub(crate) fn of_parts(head: &Parts) -> Self {
+        let (method, uri) = (&head.method, &head.uri);
+        Self::copied(method, uri, uri.path(), None).unwrap_or_else(|| Self::cloned(method, uri))
+    }
+
     /// As [`Target::of`], but with the template of the request's extensions in place of the path, if
     /// there is one and it is short.
     pub(crate) fn templated<B>(request: &Request<B>) -> Self {
         if !request.extensions().is_empty() {
             if let Some(template) = request.extensions().get::<PathTemplate>() {
-                let copied =
-                    Self::copied(request.method(), request.uri(), template.as_str(), None);
+                let copied = Self::copied(request.method(), request.uri(), template.as_str(), None);
                 if let Some(target) = copied {
                     return target;
                 }

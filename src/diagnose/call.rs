@@ -9,6 +9,7 @@ use http_body::SizeHint;
 use super::{config::Config, excerpt::excerpt, peeked::Prefix};
 use crate::{
     call::CallRecorder,
+    carries::carries,
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
@@ -64,8 +65,7 @@ impl Call {
             secrets: Secrets::of(request.headers(), &config.redacted),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
-            has_mcp_session: !request.headers().is_empty()
-                && request.headers().contains_key(&MCP_SESSION_ID),
+            has_mcp_session: carries(request.headers(), &MCP_SESSION_ID),
             #[cfg(feature = "axum")]
             matched_path: config
                 .is_server

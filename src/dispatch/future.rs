@@ -52,11 +52,26 @@ where
 {
     type Output = Result<Response<B>, E>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.as_mut().project();
+        match (this.state.project(), &this.attempt) {
+            // Straight through: a response is large, and moving it is what a layer costs.
+            (StateProj::Calling { inner }, None) => inner.poll(cx),
+            _ => self.poll_noted(cx),
+        }
+    }
+}
+
+impl<F, B, E> ResponseFuture<F, E>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+    E: 'static,
+{
+    #[inline(never)]
+    fn poll_noted(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Response<B>, E>> {
         let this = self.project();
         let polled = match this.state.project() {
-            // Straight through: a response is large, and moving it is what a layer costs.
-            StateProj::Calling { inner } if this.attempt.is_none() => return inner.poll(cx),
             StateProj::Calling { inner } => inner.poll(cx),
             // Polled again after its end, it has nothing more to say.
             StateProj::Refused { error } => match error.take() {

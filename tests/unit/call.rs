@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use http::StatusCode;
+
 use super::*;
 use crate::class::{ErrorClass, FaultDomain};
 

@@ -1,4 +1,4 @@
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
 use super::*;
 
