@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use http::Uri;
-
 use crate::{
     path::{REDACTED, keeps},
     secrets::{SHORTEST, Secrets, Sent},
     shape::is_boundary,
+    target::Address,
 };
 
 /// From so many equal bytes on, it is the secret, whether or not the whole of it stands there.
@@ -37,15 +36,14 @@ struct Needle<'a> {
 impl<'a> Needles<'a> {
     /// Collects what was sent in headers, in the query and the userinfo, and in those segments of the
     /// path that look like secrets.
-    pub(crate) fn of(secrets: &'a Secrets, uri: Option<&'a Uri>, path: &'a str) -> Self {
+    pub(crate) fn of(secrets: &'a Secrets, address: Address<'a>) -> Self {
         let mut found = Found(Vec::new());
         for sent in secrets.values() {
             found.header(&sent);
         }
-        if let Some(uri) = uri {
-            found.uri(uri);
-        }
-        found.path(path);
+        found.query(address.query);
+        found.userinfo(address.authority);
+        found.path(address.path);
         Self::sorted(found.0)
     }
 
@@ -197,13 +195,15 @@ impl<'a> Found<'a> {
         self.decoded(part);
     }
 
-    fn uri(&mut self, uri: &'a Uri) {
-        for item in uri.query().unwrap_or_default().split(['&', ';']) {
+    fn query(&mut self, query: &'a str) {
+        for item in query.split(['&', ';']) {
             let value = item.split_once('=').map_or(item, |(_, value)| value);
             self.add(Cow::Borrowed(value));
             self.decoded(value);
         }
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
+    }
+
+    fn userinfo(&mut self, authority: &str) {
         if let Some((userinfo, _)) = authority.rsplit_once('@') {
             self.pair(userinfo);
             if let Some(userinfo) = from_percent(userinfo) {

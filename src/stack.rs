@@ -3,13 +3,14 @@
 //! A [`ClientStack`] goes onto a client, a [`ServerStack`] onto a service; both are layers themselves.
 //!
 //! ```text
-//! client, outside in:  Recorder, Diagnose, Retry (with the total limit), Timeout (one attempt), Dispatch, client
+//! client, outside in:  Recorder, Diagnose, Retry (with the limits for the call and one attempt), Dispatch, client
 //! server, outside in:  Respond, Recorder, Diagnose, Timeout, service
 //! ```
 //!
 //! The record stands outside, so that there is one per call however often it was attempted. The
-//! diagnosis stands outside the retries, so that only the failure that remains is explained. The limit
-//! for one attempt stands inside them, so that an attempt that hangs can be repeated.
+//! diagnosis stands outside the retries, so that only the failure that remains is explained. The retries
+//! keep both limits, for the whole call and for one attempt, since one timer can serve both: an attempt
+//! that hangs is dropped, and repeated where it may be.
 
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ use crate::{
 };
 
 /// The service that [`ClientStack`] makes of a client.
-pub type ClientService<S> = Recorder<Diagnose<Retry<Timeout<Dispatch<S>>>>>;
+pub type ClientService<S> = Recorder<Diagnose<Retry<Dispatch<S>>>>;
 
 /// The service that [`ServerStack`] makes of a service.
 pub type ServerService<S> = Respond<Recorder<Diagnose<Timeout<S>, Server>>>;
@@ -126,13 +127,13 @@ impl<S> Layer<S> for ClientStack {
     type Service = ClientService<S>;
 
     fn layer(&self, client: S) -> Self::Service {
-        let attempt = TimeoutLayer::new(self.attempt).without_extension();
         let retry = self
             .retry
             .clone()
             .with_total_limit_if_unset(self.total)
+            .attempt_limit(self.attempt)
             .request_timeout_is_total(true);
-        let attempts = retry.layer(attempt.layer(DispatchLayer::new().layer(client)));
+        let attempts = retry.layer(DispatchLayer::new().layer(client));
         self.recorder.layer(self.diagnose.layer(attempts))
     }
 }

@@ -9,6 +9,7 @@ use http_body::SizeHint;
 use super::{config::Config, excerpt::excerpt, peeked::Prefix};
 use crate::{
     call::CallRecorder,
+    carries::carries,
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
@@ -60,12 +61,11 @@ impl Call {
     #[inline]
     pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
         Self {
-            target: Target::with_secrets(request),
+            target: Target::with_query(request),
             secrets: Secrets::of(request.headers(), &config.redacted),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
-            has_mcp_session: !request.headers().is_empty()
-                && request.headers().contains_key(&MCP_SESSION_ID),
+            has_mcp_session: carries(request.headers(), &MCP_SESSION_ID),
             #[cfg(feature = "axum")]
             matched_path: config
                 .is_server
@@ -281,7 +281,7 @@ impl Call {
     }
 
     fn scrubber(&self) -> Scrubber<'_> {
-        Scrubber::new(&self.secrets, self.target.uri(), self.target.sent_path())
+        Scrubber::new(&self.secrets, self.target.address())
     }
 
     fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {
