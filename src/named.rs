@@ -19,12 +19,12 @@ pub(crate) fn member(text: &str, at: usize) -> Option<Range<usize>> {
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
         .count();
     let (name, behind) = name.split_at_checked(name_len)?;
-    let behind = behind.strip_prefix(quote)?;
+    let behind = skip_blanks(behind.strip_prefix(quote)?).strip_prefix(':')?;
     let named = named(name);
     if named == Named::Other {
         return None;
     }
-    let value = skip_blanks(skip_blanks(behind).strip_prefix(':')?);
+    let value = skip_blanks(behind);
     let start = text.len() - value.len();
     if let Some(string) = value.strip_prefix(quote) {
         let start = start + quote.len();
@@ -119,40 +119,32 @@ pub(crate) fn is_reference_end(c: char) -> bool {
 }
 
 /// What a member or a parameter is called when its value is nobody's business, without `-`, `_` and
-/// case. An ending is enough: `clientSecret`, `access_token`.
-const SECRET_NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "secret",
-    "secretkey",
-    "token",
-    "apikey",
-    "accesskey",
-    "authkey",
-    "privatekey",
-    "authorization",
-    "cookie",
-    "credential",
-    "credentials",
-    "signature",
-    "sig",
-    "sessionid",
-    "sessid",
-    "jwt",
-];
+/// case, by the last letter. An ending is enough: `clientSecret`, `access_token`.
+const fn secret_endings(last: u8) -> &'static [&'static str] {
+    match last {
+        b'd' => &["password", "passwd", "pwd", "sessionid", "sessid"],
+        b'e' => &["cookie", "passphrase", "signature"],
+        b'g' => &["sig"],
+        b'l' => &["credential"],
+        b'n' => &["token", "authorization"],
+        b's' => &["credentials"],
+        b't' => &["secret", "jwt"],
+        b'y' => &["secretkey", "apikey", "accesskey", "authkey", "privatekey"],
+        _ => &[],
+    }
+}
 
-/// What servers call the request when they send it back in their answer.
-const ECHO_NAMES: &[&str] = &[
-    "input",
-    "body",
-    "config",
-    "headers",
-    "paymentintent",
-    "rejectedvalue",
-    "request",
-];
+/// What servers call the request when they send it back in their answer, by the last letter.
+const fn echoes(last: u8) -> &'static [&'static str] {
+    match last {
+        b'e' => &["rejectedvalue"],
+        b'g' => &["config"],
+        b's' => &["headers"],
+        b't' => &["input", "request", "paymentintent"],
+        b'y' => &["body"],
+        _ => &[],
+    }
+}
 
 /// How a named value is to be treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -167,26 +159,28 @@ enum Named {
 
 /// Returns what the name of a member or of a parameter says of its value.
 fn named(name: &str) -> Named {
-    let mut buffer = [0; 40];
-    let mut len = 0;
-    for byte in name.bytes().filter(|byte| !matches!(byte, b'-' | b'_')) {
-        let Some(place) = buffer.get_mut(len) else {
-            return Named::Other;
-        };
-        *place = byte.to_ascii_lowercase();
-        len += 1;
-    }
-    let name = &buffer[..len];
-    if SECRET_NAMES
-        .iter()
-        .any(|ending| name.ends_with(ending.as_bytes()))
-    {
+    let Some(last) = backwards(name).next() else {
+        return Named::Other;
+    };
+    let ends = |ending: &&str| ending.bytes().rev().eq(backwards(name).take(ending.len()));
+    if secret_endings(last).iter().any(ends) {
         Named::Secret
-    } else if ECHO_NAMES.iter().any(|echo| name == echo.as_bytes()) {
+    } else if echoes(last)
+        .iter()
+        .any(|echo| echo.bytes().rev().eq(backwards(name)))
+    {
         Named::Echo
     } else {
         Named::Other
     }
+}
+
+/// Returns the letters of a name, without `-`, `_` and case, from the last to the first.
+fn backwards(name: &str) -> impl Iterator<Item = u8> {
+    let letters = name.bytes().rev();
+    letters
+        .filter(|byte| !matches!(byte, b'-' | b'_'))
+        .map(|byte| byte.to_ascii_lowercase())
 }
 
 #[cfg(test)]

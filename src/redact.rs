@@ -63,6 +63,7 @@ impl<'s> Scrubber<'s> {
             at: 0,
             word: None,
             url: None,
+            stop: text.len(),
         }
         .run()
     }
@@ -79,28 +80,21 @@ struct Pass<'p, 'a> {
     at: usize,
     /// Where the word began that the walk is in.
     word: Option<usize>,
-    url: Option<Url>,
-}
-
-/// An absolute URL that the walk is in.
-#[derive(Clone, Copy)]
-struct Url {
-    /// Where scheme, host and path end, and query and fragment begin.
-    path_end: usize,
-    end: usize,
+    /// Where the absolute URL ends that the walk is in, query and fragment included.
+    url: Option<usize>,
+    /// Where the path of that URL ends, or else the text.
+    stop: usize,
 }
 
 impl<'a> Pass<'_, 'a> {
     fn run(mut self) -> Cow<'a, str> {
-        while let Some(&byte) = self.bytes.get(self.at) {
-            if let Some(url) = self.url {
-                if self.at >= url.path_end {
-                    self.url = None;
-                    self.replace(self.at, url.end, "");
-                    continue;
-                }
+        loop {
+            while let Some(&byte) = self.bytes.get(self.at).filter(|_| self.at < self.stop) {
+                self.step(byte);
             }
-            self.step(byte);
+            let Some(end) = self.url.take() else { break };
+            self.replace(self.at, end, "");
+            self.stop = self.bytes.len();
         }
         if self.copied == 0 && self.out.is_empty() {
             return Cow::Borrowed(self.text);
@@ -110,29 +104,48 @@ impl<'a> Pass<'_, 'a> {
     }
 
     fn step(&mut self, byte: u8) {
-        if byte.is_ascii_alphanumeric() || byte == b'_' {
-            if self.word.is_none() {
-                if self.secret(shape::secret_at(self.text, self.at)) {
-                    return;
+        match KINDS[usize::from(byte)] {
+            Kind::Word => self.letters(byte),
+            Kind::Plain => {
+                if !self.secret(None) {
+                    self.word = None;
+                    self.at += 1;
                 }
-                self.word = Some(self.at);
             }
-            self.at += 1;
-        } else if byte.is_ascii() {
-            if self.mark() || self.secret(None) {
-                return;
+            Kind::Sign => {
+                if !self.mark() && !self.secret(None) {
+                    let word = self.word.take();
+                    self.sign(byte, word);
+                }
             }
-            let word = self.word.take();
-            self.punctuation(byte, word);
-        } else {
-            let c = self.text[self.at..].chars().next();
-            let is_inside = self.word.is_some() && c.is_some_and(is_word);
-            if !is_inside && self.secret(None) {
-                return;
-            }
-            self.word = c.is_some_and(is_word).then(|| self.word.unwrap_or(self.at));
-            self.at += c.map_or(1, char::len_utf8);
+            Kind::Wide => self.wide(),
         }
+    }
+
+    /// At a letter, a digit or an underscore: passes over as many as there are.
+    fn letters(&mut self, first: u8) {
+        if self.word.is_none() {
+            if self.secret(shape::secret_at(self.text, self.at, first)) {
+                return;
+            }
+            self.word = Some(self.at);
+        }
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.at += rest
+            .iter()
+            .position(|byte| KINDS[usize::from(*byte)] != Kind::Word)
+            .unwrap_or(rest.len());
+    }
+
+    /// At a character beyond ASCII, which may be a letter.
+    fn wide(&mut self) {
+        let c = self.text[self.at..].chars().next();
+        let is_inside = self.word.is_some() && c.is_some_and(is_word);
+        if !is_inside && self.secret(None) {
+            return;
+        }
+        self.word = c.is_some_and(is_word).then(|| self.word.unwrap_or(self.at));
+        self.at += c.map_or(1, char::len_utf8);
     }
 
     /// Passes over a `[redacted]` that stands there already.
@@ -160,7 +173,8 @@ impl<'a> Pass<'_, 'a> {
         true
     }
 
-    fn punctuation(&mut self, byte: u8, word: Option<usize>) {
+    /// At a character that may begin or end what must not be shown.
+    fn sign(&mut self, byte: u8, word: Option<usize>) {
         match byte {
             b':' if word.is_some() => self.authority(),
             b'/' => self.segment(),
@@ -184,9 +198,7 @@ impl<'a> Pass<'_, 'a> {
             return;
         };
         let start = self.at + slashes.len();
-        let end = self
-            .url
-            .map_or_else(|| self.reference_end(start), |url| url.end);
+        let end = self.url.unwrap_or_else(|| self.reference_end(start));
         let Some(rest) = self.text.get(start..end) else {
             self.at = start;
             return;
@@ -206,10 +218,9 @@ impl<'a> Pass<'_, 'a> {
             self.replace(start, start + userinfo + 1, "");
         }
         if self.url.is_none() {
-            let path_end = self.text[self.at..end]
-                .find(['?', '#'])
-                .map_or(end, |len| self.at + len);
-            self.url = Some(Url { path_end, end });
+            let path = &self.text[self.at..end];
+            self.stop = path.find(['?', '#']).map_or(end, |len| self.at + len);
+            self.url = Some(end);
         }
     }
 
@@ -319,6 +330,33 @@ impl<'a> Pass<'_, 'a> {
         self.copied = end;
     }
 }
+
+/// What a byte may mean for what must not be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A piece of a word, the start of which may be the start of a secret.
+    Word,
+    /// Ends a word and means no more.
+    Plain,
+    /// Means something: see [`Pass::sign`].
+    Sign,
+    /// A piece of a character beyond ASCII.
+    Wide,
+}
+
+const KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Wide; 256];
+    let mut byte: u8 = 0;
+    while byte < 0x80 {
+        kinds[byte as usize] = match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Kind::Word,
+            b':' | b'/' | b'?' | b'"' | b'=' | b'\\' | b'%' | b'[' | 0x1b => Kind::Sign,
+            _ => Kind::Plain,
+        };
+        byte += 1;
+    }
+    kinds
+};
 
 /// Returns whether `c` at the end of a reference belongs to the sentence around it.
 fn is_trailing(c: char) -> bool {

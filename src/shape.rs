@@ -4,14 +4,26 @@ use std::ops::Range;
 
 use crate::text::is_word;
 
-/// Returns the secret that `text` holds where a word starts at `at`, by its shape alone: a scheme and
-/// what follows it (`Bearer …`, `Basic …`), a JSON Web Token, or a key by its maker's prefix.
+/// Returns the secret that `text` holds where a word starts at `at` with the byte `first`, by its shape
+/// alone: a scheme and what follows it (`Bearer …`, `Basic …`), a JSON Web Token, or a key by its maker's
+/// prefix.
 ///
 /// The range may start behind `at`: the word `Bearer` itself stays.
-pub(crate) fn secret_at(text: &str, at: usize) -> Option<Range<usize>> {
+#[inline]
+pub(crate) fn secret_at(text: &str, at: usize, first: u8) -> Option<Range<usize>> {
+    // Most words are told by two letters.
+    let is_suspect = match (first, text.as_bytes().get(at + 1)?) {
+        (b'b' | b'B', second) => matches!(second, b'e' | b'E' | b'a' | b'A'),
+        (b'e', second) => *second == b'y',
+        (first, second) => prefixes(first)
+            .iter()
+            .any(|(prefix, _)| prefix.as_bytes().get(1) == Some(second)),
+    };
+    if is_suspect { shaped(text, at, first) } else { None }
+}
+
+fn shaped(text: &str, at: usize, first: u8) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
-    let bytes = rest.as_bytes();
-    let first = *bytes.first()?;
     let found = match first {
         b'b' | b'B' => after_scheme(rest)?,
         b'e' if rest.starts_with("eyJ") => 0..json_web_token(rest)?,
