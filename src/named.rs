@@ -4,31 +4,30 @@ use std::ops::Range;
 
 use crate::path::REDACTED;
 
-/// Returns the value of the JSON member whose name the quote at `at` opens, if it must not be shown.
+/// Returns the value of the JSON member whose colon stands at `at`, and whose name not before `from`, if
+/// it must not be shown.
 ///
 /// A number is a value too; an object or an array only where it echoes the request. Inside a JSON string the quotes are
 /// escaped ones.
-pub(crate) fn member(text: &str, at: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let is_escaped = at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'\\');
-    let quote = if is_escaped { "\\\"" } else { "\"" };
-    let name = text.get(at + 1..)?;
-    let name_len = name
-        .bytes()
-        .take(40)
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
-        .count();
-    let (name, behind) = name.split_at_checked(name_len)?;
-    let behind = skip_blanks(behind.strip_prefix(quote)?).strip_prefix(':')?;
-    let named = named(name);
+pub(crate) fn member(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    let before = text.get(from..at)?.trim_ascii_end().strip_suffix('"')?;
+    let (before, quote) = match before.strip_suffix('\\') {
+        Some(before) => (before, "\\\""),
+        None => (before, "\""),
+    };
+    let last = backwards(before).next()?;
+    if secret_endings(last).is_empty() && echoes(last).is_empty() {
+        return None;
+    }
+    let named = named(name_before(before, quote)?);
     if named == Named::Other {
         return None;
     }
-    let value = skip_blanks(behind);
+    let value = skip_blanks(text.get(at + 1..)?);
     let start = text.len() - value.len();
     if let Some(string) = value.strip_prefix(quote) {
         let start = start + quote.len();
-        return Some(start..start + string_len(string, is_escaped));
+        return Some(start..start + string_len(string, quote.len() > 1));
     }
     match value.bytes().next()? {
         b'{' | b'[' if named == Named::Echo => Some(start..start + nested_len(value)),
@@ -38,6 +37,15 @@ pub(crate) fn member(text: &str, at: usize) -> Option<Range<usize>> {
         }
         _ => None,
     }
+}
+
+/// Returns the name at the end of `text`, if a quote of the same kind as its closing one opens it.
+fn name_before<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let len = text.bytes().rev().take(40).take_while(is_name).count();
+    let (before, name) = text.split_at_checked(text.len() - len)?;
+    let before = before.strip_suffix('"')?;
+    (before.ends_with('\\') == (quote.len() > 1)).then_some(name)
 }
 
 /// Returns the value behind the equals sign at `at`, if the word before it, which began at `word`, is

@@ -107,25 +107,27 @@ impl<'a> Pass<'_, 'a> {
         match KINDS[usize::from(byte)] {
             Kind::Word => self.letters(byte),
             Kind::Plain => {
-                if !self.secret(None) {
+                if !self.sent(byte) {
                     self.word = None;
                     self.at += 1;
                 }
             }
             Kind::Sign => {
-                if !self.mark() && !self.secret(None) {
+                if !self.mark(byte) && !self.sent(byte) {
                     let word = self.word.take();
                     self.sign(byte, word);
                 }
             }
-            Kind::Wide => self.wide(),
+            Kind::Wide => self.wide(byte),
         }
     }
 
     /// At a letter, a digit or an underscore: passes over as many as there are.
     fn letters(&mut self, first: u8) {
         if self.word.is_none() {
-            if self.secret(shape::secret_at(self.text, self.at, first)) {
+            let may_be = self.needles.may_start(first)
+                || shape::may_start(first, self.bytes.get(self.at + 1).copied());
+            if may_be && self.secret(shape::secret_at(self.text, self.at, first)) {
                 return;
             }
             self.word = Some(self.at);
@@ -138,19 +140,24 @@ impl<'a> Pass<'_, 'a> {
     }
 
     /// At a character beyond ASCII, which may be a letter.
-    fn wide(&mut self) {
+    fn wide(&mut self, first: u8) {
         let c = self.text[self.at..].chars().next();
         let is_inside = self.word.is_some() && c.is_some_and(is_word);
-        if !is_inside && self.secret(None) {
+        if !is_inside && self.sent(first) {
             return;
         }
         self.word = c.is_some_and(is_word).then(|| self.word.unwrap_or(self.at));
         self.at += c.map_or(1, char::len_utf8);
     }
 
+    /// Replaces the secret that was sent and starts here with `first`, if one does.
+    fn sent(&mut self, first: u8) -> bool {
+        self.needles.may_start(first) && self.secret(None)
+    }
+
     /// Passes over a `[redacted]` that stands there already.
-    fn mark(&mut self) -> bool {
-        let is_mark = self.starts_with(self.at, REDACTED);
+    fn mark(&mut self, byte: u8) -> bool {
+        let is_mark = byte == b'[' && self.starts_with(self.at, REDACTED);
         if is_mark {
             self.at += REDACTED.len();
             self.word = None;
@@ -179,7 +186,7 @@ impl<'a> Pass<'_, 'a> {
             b':' if word.is_some() => self.authority(),
             b'/' => self.segment(),
             b'?' => self.query(),
-            b'"' => self.range(named::member(self.text, self.at)),
+            b':' => self.range(named::member(self.text, self.copied, self.at)),
             b'=' => self.range(named::parameter(self.text, word, self.at)),
             b'\\' => self.at += self.escape(),
             b'%' if self.hex(self.at + 1, 2) => self.at += 3,
@@ -350,7 +357,7 @@ const KINDS: [Kind; 256] = {
     while byte < 0x80 {
         kinds[byte as usize] = match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Kind::Word,
-            b':' | b'/' | b'?' | b'"' | b'=' | b'\\' | b'%' | b'[' | 0x1b => Kind::Sign,
+            b':' | b'/' | b'?' | b'=' | b'\\' | b'%' | b'[' | 0x1b => Kind::Sign,
             _ => Kind::Plain,
         };
         byte += 1;

@@ -4,25 +4,25 @@ use std::ops::Range;
 
 use crate::text::is_word;
 
+/// Returns whether [`secret_at`] may find something where a word starts with these two bytes: most words
+/// are told by them.
+#[inline]
+pub(crate) fn may_start(first: u8, second: Option<u8>) -> bool {
+    match (first, second) {
+        (b'b' | b'B', Some(b'e' | b'E' | b'a' | b'A')) | (b'e', Some(b'y')) => true,
+        (first, Some(second)) => prefixes(first)
+            .iter()
+            .any(|(prefix, _)| prefix.as_bytes().get(1) == Some(&second)),
+        (_, None) => false,
+    }
+}
+
 /// Returns the secret that `text` holds where a word starts at `at` with the byte `first`, by its shape
 /// alone: a scheme and what follows it (`Bearer …`, `Basic …`), a JSON Web Token, or a key by its maker's
 /// prefix.
 ///
 /// The range may start behind `at`: the word `Bearer` itself stays.
-#[inline]
 pub(crate) fn secret_at(text: &str, at: usize, first: u8) -> Option<Range<usize>> {
-    // Most words are told by two letters.
-    let is_suspect = match (first, text.as_bytes().get(at + 1)?) {
-        (b'b' | b'B', second) => matches!(second, b'e' | b'E' | b'a' | b'A'),
-        (b'e', second) => *second == b'y',
-        (first, second) => prefixes(first)
-            .iter()
-            .any(|(prefix, _)| prefix.as_bytes().get(1) == Some(second)),
-    };
-    if is_suspect { shaped(text, at, first) } else { None }
-}
-
-fn shaped(text: &str, at: usize, first: u8) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let found = match first {
         b'b' | b'B' => after_scheme(rest)?,
