@@ -89,12 +89,15 @@ struct Pass<'p, 'a> {
 impl<'a> Pass<'_, 'a> {
     fn run(mut self) -> Cow<'a, str> {
         loop {
-            while let Some(&byte) = self.bytes.get(self.at).filter(|_| self.at < self.stop) {
-                self.step(byte);
+            self.skip();
+            if self.at < self.stop {
+                self.step();
+            } else if let Some(end) = self.url.take() {
+                self.replace(self.at, end, "");
+                self.stop = self.bytes.len();
+            } else {
+                break;
             }
-            let Some(end) = self.url.take() else { break };
-            self.replace(self.at, end, "");
-            self.stop = self.bytes.len();
         }
         if self.copied == 0 && self.out.is_empty() {
             return Cow::Borrowed(self.text);
@@ -103,11 +106,48 @@ impl<'a> Pass<'_, 'a> {
         Cow::Owned(self.out)
     }
 
-    fn step(&mut self, byte: u8) {
+    /// Passes over what cannot mean anything, which is most of most texts.
+    fn skip(&mut self) {
+        let (mut at, mut word) = (self.at, self.word);
+        let text = self.bytes.get(..self.stop).unwrap_or_default();
+        while let Some(&byte) = text.get(at) {
+            match KINDS[usize::from(byte)] {
+                Kind::Word => {
+                    if word.is_none() {
+                        let next = self.bytes.get(at + 1).copied();
+                        if shape::may_start(byte, next) || self.needles.may_start(byte) {
+                            break;
+                        }
+                        word = Some(at);
+                    }
+                    let rest = text.get(at + 1..).unwrap_or_default();
+                    let is_word = |byte: &u8| KINDS[usize::from(*byte)] == Kind::Word;
+                    at += 1 + rest.iter().take_while(|byte| is_word(byte)).count();
+                }
+                Kind::Plain if !self.needles.may_start(byte) => {
+                    word = None;
+                    at += 1;
+                }
+                Kind::Plain | Kind::Sign | Kind::Wide => break,
+            }
+        }
+        (self.at, self.word) = (at, word);
+    }
+
+    /// Looks at a byte that may mean something.
+    fn step(&mut self) {
+        let Some(&byte) = self.bytes.get(self.at) else {
+            return;
+        };
         match KINDS[usize::from(byte)] {
-            Kind::Word => self.letters(byte),
+            Kind::Word => {
+                if !self.secret(shape::secret_at(self.text, self.at, byte)) {
+                    self.word = Some(self.at);
+                    self.at += 1;
+                }
+            }
             Kind::Plain => {
-                if !self.sent(byte) {
+                if !self.secret(None) {
                     self.word = None;
                     self.at += 1;
                 }
@@ -120,23 +160,6 @@ impl<'a> Pass<'_, 'a> {
             }
             Kind::Wide => self.wide(byte),
         }
-    }
-
-    /// At a letter, a digit or an underscore: passes over as many as there are.
-    fn letters(&mut self, first: u8) {
-        if self.word.is_none() {
-            let may_be = self.needles.may_start(first)
-                || shape::may_start(first, self.bytes.get(self.at + 1).copied());
-            if may_be && self.secret(shape::secret_at(self.text, self.at, first)) {
-                return;
-            }
-            self.word = Some(self.at);
-        }
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        self.at += rest
-            .iter()
-            .position(|byte| KINDS[usize::from(*byte)] != Kind::Word)
-            .unwrap_or(rest.len());
     }
 
     /// At a character beyond ASCII, which may be a letter.
