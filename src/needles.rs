@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    path::{REDACTED, keeps},
+    path::{REDACTED, keeps, segments},
     secrets::{SHORTEST, Secrets, Sent},
     shape::is_boundary,
     target::Address,
@@ -77,17 +77,14 @@ impl<'a> Needles<'a> {
         Self { sorted, firsts }
     }
 
-    /// Returns the end of the secret that starts at `at`, where a word may start.
+    /// Returns whether a secret may start with `first`.
     #[inline]
-    pub(crate) fn end_at(&self, text: &str, at: usize) -> Option<usize> {
-        let first = *text.as_bytes().get(at)?;
-        if self.firsts[usize::from(first >> 6)] & (1_u64 << (first & 63)) == 0 {
-            return None;
-        }
-        self.search(text, at)
+    pub(crate) fn may_start(&self, first: u8) -> bool {
+        self.firsts[usize::from(first >> 6)] & (1_u64 << (first & 63)) != 0
     }
 
-    fn search(&self, text: &str, at: usize) -> Option<usize> {
+    /// Returns the end of the secret that starts at `at`, where a word may start.
+    pub(crate) fn end_at(&self, text: &str, at: usize) -> Option<usize> {
         let rest = text.get(at..)?;
         let place = self.sorted.partition_point(|needle| *needle.text <= *rest);
         let before = place.checked_sub(1).and_then(|at| self.sorted.get(at));
@@ -221,7 +218,7 @@ impl<'a> Found<'a> {
     }
 
     fn path(&mut self, path: &'a str) {
-        for segment in path.split('/') {
+        for segment in segments(path) {
             let Some(kept) = keeps(segment) else {
                 continue;
             };

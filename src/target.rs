@@ -174,9 +174,10 @@ impl Target {
             ..
         } = self.address();
         // Neither the userinfo nor, for `CONNECT`, a path that is none.
-        let host = authority
-            .rsplit_once('@')
-            .map_or(authority, |(_, host)| host);
+        let userinfo = authority.bytes().rposition(|byte| byte == b'@');
+        let host = userinfo
+            .and_then(|at| authority.get(at + 1..))
+            .unwrap_or(authority);
         let is_connect = method == Method::CONNECT && !host.is_empty();
         let path = redact_path(if is_connect { host } else { path });
         let origin = if is_connect || scheme.is_empty() || host.is_empty() {
