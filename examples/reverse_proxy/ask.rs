@@ -21,7 +21,7 @@ use crate::AnyError;
 
 type Http = Client<HttpConnector, Full<Bytes>>;
 
-pub async fn everything(
+pub(crate) async fn everything(
     address: SocketAddr,
     front: &RecentCalls,
     back: &RecentCalls,

@@ -40,7 +40,7 @@ struct Proxy {
 
 /// Passes everything on to `upstream`, but for a route of its own. `front` gets the records of its callers'
 /// calls, `back` those of its own calls of the upstream.
-pub fn proxy(upstream: Authority, front: impl RecordSink, back: impl RecordSink) -> Router {
+pub(crate) fn proxy(upstream: Authority, front: impl RecordSink, back: impl RecordSink) -> Router {
     let http = Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(Duration::from_secs(5))

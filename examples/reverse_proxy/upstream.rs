@@ -22,12 +22,12 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What it has been through.
 #[derive(Debug, Default)]
-pub struct Counts {
-    pub connections: AtomicU64,
-    pub requests: AtomicU64,
+pub(crate) struct Counts {
+    pub(crate) connections: AtomicU64,
+    pub(crate) requests: AtomicU64,
 }
 
-pub async fn start() -> io::Result<(SocketAddr, Arc<Counts>)> {
+pub(crate) async fn start() -> io::Result<(SocketAddr, Arc<Counts>)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let counts = Arc::new(Counts::default());

@@ -20,12 +20,12 @@ use tokio::net::TcpListener;
 
 /// What has reached it.
 #[derive(Debug, Default)]
-pub struct Seen {
-    pub calls: AtomicU32,
-    pub logins: AtomicU32,
+pub(crate) struct Seen {
+    pub(crate) calls: AtomicU32,
+    pub(crate) logins: AtomicU32,
 }
 
-pub async fn start() -> std::io::Result<(SocketAddr, Arc<Seen>)> {
+pub(crate) async fn start() -> std::io::Result<(SocketAddr, Arc<Seen>)> {
     let seen = Arc::new(Seen::default());
     let app = Router::new()
         .route("/login", post(login))

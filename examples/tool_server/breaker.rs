@@ -17,7 +17,7 @@ use tower_diagnose::Refused;
 ///
 /// `Refused` tells the stack that nothing was sent: the line says so, and it is not repeated.
 #[derive(Clone)]
-pub struct BreakerLayer {
+pub(crate) struct BreakerLayer {
     allowed: u32,
     rest: Duration,
     state: Arc<Mutex<State>>,
@@ -30,7 +30,7 @@ struct State {
 }
 
 impl BreakerLayer {
-    pub fn new(allowed: u32, rest: Duration) -> Self {
+    pub(crate) fn new(allowed: u32, rest: Duration) -> Self {
         Self {
             allowed,
             rest,
@@ -62,7 +62,7 @@ impl<S> Layer<S> for BreakerLayer {
 }
 
 #[derive(Clone)]
-pub struct Breaker<S> {
+pub(crate) struct Breaker<S> {
     inner: S,
     layer: BreakerLayer,
 }

@@ -24,7 +24,7 @@ use tower::{BoxError, Layer, Service, ServiceExt};
 /// The stack does not see the token, and cannot remove it by its value from what the server says; what
 /// looks like a token goes all the same.
 #[derive(Clone)]
-pub struct SessionLayer {
+pub(crate) struct SessionLayer {
     session: Arc<Mutex<Session>>,
     login_url: Arc<str>,
 }
@@ -36,7 +36,7 @@ struct Session {
 }
 
 impl SessionLayer {
-    pub fn new(token: &str, login_url: String) -> Result<Self, BoxError> {
+    pub(crate) fn new(token: &str, login_url: String) -> Result<Self, BoxError> {
         let session = Session {
             token: bearer(token)?,
             number: 0,
@@ -66,7 +66,7 @@ impl<S> Layer<S> for SessionLayer {
 }
 
 #[derive(Clone)]
-pub struct InSession<S> {
+pub(crate) struct InSession<S> {
     inner: S,
     layer: SessionLayer,
 }

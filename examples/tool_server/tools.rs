@@ -24,13 +24,13 @@ use crate::{
 type Http = Client<HttpConnector, Full<Bytes>>;
 
 #[derive(Clone)]
-pub struct Tools {
+pub(crate) struct Tools {
     api: ClientService<Breaker<InSession<Http>>>,
     url: String,
 }
 
 impl Tools {
-    pub fn new(base: &str, token: &str) -> Result<Self, BoxError> {
+    pub(crate) fn new(base: &str, token: &str) -> Result<Self, BoxError> {
         let http: Http = Client::builder(TokioExecutor::new()).build_http();
         let session = SessionLayer::new(token, format!("{base}/login"))?;
         let stack = ClientStack::new(Duration::from_secs(10))
@@ -50,7 +50,7 @@ impl Tools {
     }
 
     /// Calls a tool. What fails is what the agent is to read.
-    pub async fn call(&self, tool: &str, arguments: &Value) -> Result<Value, Value> {
+    pub(crate) async fn call(&self, tool: &str, arguments: &Value) -> Result<Value, Value> {
         // Every operation that takes an id checks it here, before anything is sent.
         let id = || {
             let id = arguments["commentId"].as_str().unwrap_or_default();
