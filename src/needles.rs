@@ -13,7 +13,7 @@ use crate::{
 const LONG: usize = 32;
 
 /// From so many bytes on, the beginning of a secret at the very end of a text counts as one that was
-/// cut off.
+/// cut off, even where nobody says that the text was cut.
 const CUT: usize = 16;
 
 /// Every form of every secret that a request sent, sorted.
@@ -25,6 +25,8 @@ pub(crate) struct Needles<'a> {
     sorted: Vec<Needle<'a>>,
     /// One bit for each byte that some needle starts with.
     firsts: [u64; 4],
+    /// From so many bytes on, the beginning of a secret at the very end of a text is one that was cut.
+    cut: usize,
 }
 
 struct Needle<'a> {
@@ -74,7 +76,16 @@ impl<'a> Needles<'a> {
             }
             sorted.push(Needle { text, shorter });
         }
-        Self { sorted, firsts }
+        Self {
+            sorted,
+            firsts,
+            cut: CUT,
+        }
+    }
+
+    /// Expects texts that were cut somewhere, maybe within a secret.
+    pub(crate) fn expect_cut(&mut self) {
+        self.cut = SHORTEST;
     }
 
     /// Returns whether a secret may start with `first`.
@@ -94,7 +105,7 @@ impl<'a> Needles<'a> {
             .chain(behind)
             .map(|needle| shared(&needle.text, rest))
             .max()?;
-        if shared >= LONG || (shared >= CUT && shared == rest.len()) {
+        if shared >= LONG || (shared >= self.cut && shared == rest.len()) {
             let tail = rest.get(shared..)?;
             let word = tail.find(|c| !crate::text::is_word(c));
             let extra = if is_boundary(rest, shared) {
@@ -260,8 +271,9 @@ impl<'a> Found<'a> {
             self.0.push(Cow::Owned(escaped.replace('/', "\\/")));
             self.0.push(Cow::Owned(escaped));
         }
-        if !value.is_ascii() || value.contains(['&', '<', '>', '"', '\'', '+', '`']) {
+        if !value.is_ascii() || value.contains(['&', '<', '>', '=', '"', '\'', '+', '`']) {
             self.0.push(Cow::Owned(in_ascii(&value, "&<>", false)));
+            self.0.push(Cow::Owned(in_ascii(&value, "&<>='", false)));
             self.0.push(Cow::Owned(in_ascii(&value, "&<>\"'+`", true)));
         }
         self.0.push(value);

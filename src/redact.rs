@@ -43,6 +43,12 @@ impl<'s> Scrubber<'s> {
         }
     }
 
+    /// Expects texts that were cut somewhere: what may be the beginning of a secret goes from their end.
+    pub(crate) fn of_cut_texts(mut self) -> Self {
+        self.needles.expect_cut();
+        self
+    }
+
     /// Returns whether the request sent anything that its answer could echo.
     pub(crate) fn is_needed(&self) -> bool {
         self.hides_all || !self.needles.is_empty()

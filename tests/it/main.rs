@@ -2,7 +2,9 @@
 
 mod classify;
 mod conformance;
+mod contract_attack;
 mod contract_bodies;
+mod contract_hostile;
 mod contract_layers;
 mod contract_line;
 mod contract_message;
@@ -10,6 +12,7 @@ mod contract_payload;
 mod contract_record;
 mod contract_retry;
 mod contract_signatures;
+mod contract_sockets;
 mod contract_timeout;
 mod contract_vocabulary;
 mod contract_waits;
