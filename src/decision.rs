@@ -22,8 +22,10 @@ use std::{error::Error, time::Duration};
 use http::{Method, Request, StatusCode, header::EXPECT};
 
 use crate::{
+    carries::carries,
     class::ErrorClass,
     classify::classify,
+    diagnosis::Diagnosed,
     error::{RetryError, find},
     outcome::{Delivery, Facts, Idempotency},
     retried::{NoRetry, Retried, StopReason},
@@ -50,7 +52,7 @@ impl Permission {
     ) -> Self {
         // A tunnel cannot be built twice, and whoever sent `Expect` waits for an interim answer
         // that a second attempt would have to negotiate anew.
-        if *request.method() == Method::CONNECT || request.headers().contains_key(EXPECT) {
+        if *request.method() == Method::CONNECT || carries(request.headers(), &EXPECT) {
             return Self::Never(StopReason::NotRetryable);
         }
         if request.extensions().get::<NoRetry>().is_some() {
@@ -201,7 +203,12 @@ pub(crate) fn is_retryable_error(error: &(dyn Error + 'static)) -> bool {
 
 /// Returns what a layer below noted about its own attempts, if there is such a layer.
 pub(crate) fn retried_below(error: &(dyn Error + 'static)) -> Option<Retried> {
-    find::<RetryError>(error).map(RetryError::retried)
+    if let Some(error) = find::<RetryError>(error) {
+        return Some(error.retried());
+    }
+    // An error made of a response keeps what the response carried.
+    let head = find::<Diagnosed>(error)?.response()?;
+    head.extensions.get().copied()
 }
 
 /// Returns whether the layer that noted this gave up a failure that could have been repeated.

@@ -11,6 +11,7 @@ mod atomic;
 mod attempt;
 mod attempts;
 mod call;
+mod carries;
 mod class;
 mod endpoint;
 mod error;

@@ -23,8 +23,8 @@ use tokio::net::{TcpListener, TcpStream};
 /// What it has been through.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    pub connections: AtomicU64,
-    pub requests: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    pub(crate) requests: AtomicU64,
 }
 
 pub(crate) async fn start() -> io::Result<(SocketAddr, Arc<Counts>)> {

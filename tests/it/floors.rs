@@ -14,6 +14,7 @@ const VOCABULARY: &[&str] = &[
     "attempt",
     "attempts",
     "call",
+    "carries",
     "class",
     "endpoint",
     "error",

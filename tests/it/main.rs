@@ -32,6 +32,7 @@ mod server_stack_ends;
 mod source;
 mod support;
 
+mod relogin;
 mod respond;
 mod respond_axum;
 mod retry;

@@ -134,7 +134,7 @@ async fn serve() -> std::io::Result<SocketAddr> {
             "/busy",
             get(async || {
                 // Every second request finds a free place.
-                if BUSY.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
+                if BUSY.fetch_add(1, Ordering::Relaxed) & 1 == 0 {
                     return StatusCode::SERVICE_UNAVAILABLE.into_response();
                 }
                 "your turn".into_response()

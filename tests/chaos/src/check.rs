@@ -336,7 +336,7 @@ impl Case<'_> {
         let stop = retried.stop();
         let is_plausible = match stop {
             StopReason::Succeeded => {
-                matches!(&self.told.end, End::Answered(head) if head.status.as_u16() < 400)
+                matches!(&self.told.end, End::Answered(head) | End::Status(head) if head.status.as_u16() < 400)
             }
             StopReason::NotRetryable => true,
             StopReason::NotIdempotent => {

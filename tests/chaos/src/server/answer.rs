@@ -84,12 +84,18 @@ impl Answer {
         } else {
             Vec::new()
         };
+        let is_endless = wrong && random.percent(5);
+        let mut body = text;
+        if is_endless {
+            // What follows is no part of the last word.
+            body.push(b'\n');
+        }
         Self {
             interim,
             status,
             headers,
-            body: text,
-            is_endless: wrong && random.percent(5),
+            body,
+            is_endless,
             trailers: if random.percent(10) {
                 let status = random.pick(&["0", "5", "14", "x"]).to_string();
                 vec![

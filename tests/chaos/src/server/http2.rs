@@ -202,15 +202,16 @@ impl Connection {
                 .fault(format!("a strange path: {path:?}"));
             return Err(Gone);
         };
-        if id > self.last {
+        let is_refused = id > self.last;
+        let stream = Stream {
+            ticket,
+            is_done: is_refused,
+        };
+        self.streams.insert(id, stream);
+        if is_refused {
             self.server.ledger.refused(ticket);
             return Ok(());
         }
-        let stream = Stream {
-            ticket,
-            is_done: false,
-        };
-        self.streams.insert(id, stream);
         if flags & END_STREAM != 0 {
             self.end_of_body(id, ticket).await
         } else if self.pen.goes_wrong(10) {

@@ -1,11 +1,6 @@
 //! tower-http's layers around and inside a server stack.
 
-use std::{
-    future::pending,
-    io,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{future::pending, time::Duration};
 
 use axum::{Json, Router, body::Body, routing::get};
 use bytes::Bytes;
@@ -21,9 +16,7 @@ use tower_http::{
     decompression::DecompressionLayer,
     request_id::{MakeRequestId, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
     timeout::TimeoutLayer,
-    trace::TraceLayer,
 };
-use tracing_subscriber::fmt::MakeWriter;
 
 use crate::support::only;
 
@@ -282,69 +275,4 @@ async fn of_two_limits_only_ours_names_the_handler() {
         (Some(ErrorClass::Timeout), Some(FaultDomain::Proxy))
     );
     assert_eq!(record.duration(), LIMIT / 2);
-}
-
-/// Keeps what is logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
-#[tokio::test]
-async fn trace_logs_the_query_and_we_do_not() {
-    let log = Log::default();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG)
-        .with_writer(log.clone())
-        .with_ansi(false)
-        .finish();
-    let _guard = tracing_subscriber::util::SubscriberInitExt::set_default(subscriber);
-    let app = routes().layer(
-        ServiceBuilder::new()
-            .layer(TraceLayer::new_for_http())
-            .layer(ServerStack::new(LIMIT)),
-    );
-    send(app, get_of("/fails?key=secret-9")).await;
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-
-    let of = |target: &str| {
-        log.lines()
-            .filter(|line| line.contains(target))
-            .collect::<Vec<_>>()
-    };
-    let theirs = of(" tower_http::trace");
-    assert!(
-        theirs
-            .iter()
-            .any(|line| line.contains("/fails?key=secret-9")),
-        "{log}"
-    );
-    // What the span around it says is the subscriber's to print; the event is ours.
-    let ours = of(" tower_diagnose: ");
-    let [line] = ours.as_slice() else {
-        panic!("one event of ours is due: {log}")
-    };
-    let (_, event) = line.split_once(" tower_diagnose: ").unwrap();
-    assert!(
-        event.starts_with("GET /fails failed (500 Internal Server Error): the index is broken"),
-        "{event}"
-    );
-    assert!(!event.contains("secret-9"), "{event}");
 }

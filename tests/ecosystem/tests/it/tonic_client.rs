@@ -317,3 +317,14 @@ async fn a_status_or_a_refusal_from_below_keeps_what_it_says() {
         "POST /greeter.Greeter/Hello failed: circuit open (not sent)"
     );
 }
+
+#[test]
+fn the_services_are_as_sharable_as_what_they_wrap() {
+    fn is<T: Clone + Send + Sync + Unpin + std::fmt::Debug>() {}
+    is::<TonicService>();
+    is::<tower_diagnose::ReqwestService>();
+    is::<tower_diagnose::stack::ClientService<TonicService>>();
+    is::<tower_diagnose::stack::ClientService<tower_diagnose::ReqwestService>>();
+    fn sends<T: Send>() {}
+    sends::<tower_diagnose::reqwest::ResponseFuture>();
+}
