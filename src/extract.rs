@@ -5,14 +5,9 @@
 
 use std::borrow::Cow;
 
-use http::{
-    HeaderMap, StatusCode,
-    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName},
-};
+use http::{HeaderValue, StatusCode};
 
-use crate::{charset, form, html, json, mask::mask, phrase, sse, xml};
-
-static AMZN_ERRORTYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
+use crate::{charset, form, headers::Labels, html, json, mask::mask, phrase, sse, xml};
 
 /// What a response says of its failure. Raw: neither scrubbed nor on one line.
 #[derive(Default)]
@@ -61,27 +56,22 @@ enum Label {
 /// Returns what a response says. `prefix` is the beginning of its body, or all of it if `complete`.
 pub(crate) fn extract(
     status: StatusCode,
-    headers: &HeaderMap,
+    labels: Labels<'_>,
     prefix: &[u8],
     complete: bool,
     rules: &Rules,
 ) -> Extracted {
-    let content_type = text_header(headers, &CONTENT_TYPE);
+    let content_type = text_of(labels.content_type);
     let label = label(content_type);
     let mut extracted = if prefix.is_empty() {
         Extracted::default()
     } else {
-        body(
-            status,
-            headers,
-            label,
-            content_type,
-            prefix,
-            complete,
-            rules,
-        )
+        let encoding = text_of(labels.content_encoding);
+        let charset = parameter(content_type, "charset");
+        let is_encoded = is_encoded(encoding, prefix, complete);
+        body(status, label, charset, is_encoded, prefix, rules)
     };
-    let aws_type = text_header(headers, &AMZN_ERRORTYPE);
+    let aws_type = text_of(labels.error_type);
     if let Some(name) = phrase::aws_name(Cow::Borrowed(aws_type)) {
         extracted.prefix(&name);
     } else if label == Label::AwsJson {
@@ -109,6 +99,15 @@ impl Extracted {
         }
     }
 
+    /// Returns whether the message may have lost its end to the limit.
+    pub(crate) fn is_shortened(&self) -> bool {
+        // The limit falls between characters.
+        let limit = phrase::LONGEST - 3;
+        self.message
+            .as_ref()
+            .is_some_and(|text| text.len() >= limit)
+    }
+
     /// Puts the type of an error before its message.
     fn prefix(&mut self, name: &str) {
         self.message = Some(match self.message.take() {
@@ -124,29 +123,20 @@ impl Extracted {
 
 fn body(
     status: StatusCode,
-    headers: &HeaderMap,
     label: Label,
-    content_type: &str,
+    charset: Option<&str>,
+    is_encoded: bool,
     prefix: &[u8],
-    complete: bool,
     rules: &Rules,
 ) -> Extracted {
     // Most pages are told by their first bytes, before anything of them is decoded.
     if is_page(prefix) {
         return Extracted::omitted("html");
     }
-    let encoding = text_header(headers, &CONTENT_ENCODING);
-    let is_labelled = !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity");
-    // The label may be wrong, or left behind by a layer that has decoded the body.
-    let is_encoded = match prefix {
-        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => true,
-        _ if is_labelled => !is_plain(prefix, complete),
-        _ => false,
-    };
     if is_encoded {
         return Extracted::omitted("encoded");
     }
-    let Some(text) = charset::decode(prefix, parameter(content_type, "charset")) else {
+    let Some(text) = charset::decode(prefix, charset) else {
         return Extracted::omitted("binary");
     };
     // Against script inclusion, some servers begin with this.
@@ -257,6 +247,16 @@ fn is_page(prefix: &[u8]) -> bool {
     html::is_html(text)
 }
 
+/// Returns whether the bytes are compressed: the label may be wrong, or left behind by a layer that has
+/// decoded the body.
+fn is_encoded(label: &str, prefix: &[u8], complete: bool) -> bool {
+    match prefix {
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => true,
+        _ if label.is_empty() || label.eq_ignore_ascii_case("identity") => false,
+        _ => !is_plain(prefix, complete),
+    }
+}
+
 /// Returns whether bytes that are labelled as encoded are text all the same.
 fn is_plain(prefix: &[u8], complete: bool) -> bool {
     let valid = match std::str::from_utf8(prefix) {
@@ -271,11 +271,11 @@ fn label(content_type: &str) -> Label {
     if content_type == "application/json" {
         return Label::Json;
     }
-    let essence = content_type
-        .split([';', ','])
-        .next()
-        .unwrap_or_default()
-        .trim();
+    let end = content_type
+        .bytes()
+        .position(|byte| matches!(byte, b';' | b','));
+    let essence = content_type.get(..end.unwrap_or(content_type.len()));
+    let essence = essence.unwrap_or_default().trim_ascii();
     let (kind, subtype) = essence.split_once('/').unwrap_or((essence, ""));
     let is = |name: &str| subtype.eq_ignore_ascii_case(name);
     let ends = |suffix: &str| {
@@ -319,9 +319,8 @@ fn parameter<'a>(content_type: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-fn text_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
-    headers
-        .get(name)
+fn text_of(value: Option<&HeaderValue>) -> &str {
+    value
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default()
 }

@@ -7,17 +7,20 @@ use crate::shape;
 /// What stands for a secret in everything we print.
 pub(crate) const REDACTED: &str = "[redacted]";
 
+/// From so many characters on, a segment that mixes cases and digits is a secret.
+const MIXED: usize = 24;
+
 /// Returns `path` with every segment that looks like a secret replaced by `[redacted]`.
 ///
 /// A Telegram-style `bot<digits>:<token>` keeps `bot`; of a JSON Web Token, a key with its maker's
 /// prefix, and 24 characters or more that mix upper case, lower case and digits, nothing stays.
 /// Nothing is allocated for a path without secrets.
 pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
-    if !path.split('/').any(|segment| keeps(segment).is_some()) {
+    if !segments(path).any(|segment| keeps(segment).is_some()) {
         return Cow::Borrowed(path);
     }
     let mut redacted = String::with_capacity(path.len());
-    for (index, segment) in path.split('/').enumerate() {
+    for (index, segment) in segments(path).enumerate() {
         if index > 0 {
             redacted.push('/');
         }
@@ -32,9 +35,26 @@ pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
     Cow::Owned(redacted)
 }
 
+/// Returns what stands between the slashes of `path`.
+pub(crate) fn segments(path: &str) -> impl Iterator<Item = &str> {
+    // As `split` does, which is slow to start for a few short pieces.
+    let mut rest = Some(path);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = text.bytes().position(|byte| byte == b'/');
+        rest = end.and_then(|end| text.get(end + 1..));
+        text.get(..end.unwrap_or(text.len()))
+    })
+}
+
 /// Returns what may stay in front of the mark if `segment` looks like a secret, else `None`.
 pub(crate) fn keeps(segment: &str) -> Option<&str> {
-    let first = *segment.as_bytes().first()?;
+    let mut bytes = segment.bytes();
+    let (first, second) = (bytes.next()?, bytes.next());
+    // Most segments are told by their length and two letters.
+    if segment.len() < MIXED && !matches!(first, b'b' | b'B') && !shape::may_start(first, second) {
+        return None;
+    }
     if is_bot_token(segment) {
         return segment.get(..3);
     }
@@ -62,10 +82,10 @@ fn is_jwt(segment: &str) -> bool {
     segment.starts_with("eyJ") && segment.bytes().filter(|byte| *byte == b'.').count() >= 2
 }
 
-/// 24 characters or more that mix upper case, lower case and digits. A UUID or a hex digest in mixed
+/// So many characters that mix upper case, lower case and digits. A UUID or a hex digest in mixed
 /// case is an id all the same; a percent-encoded byte is one character, of no case.
 fn is_mixed(segment: &str) -> bool {
-    if segment.len() < 24 {
+    if segment.len() < MIXED {
         return false;
     }
     let (mut count, mut upper, mut lower, mut digit, mut is_hex) = (0, false, false, false, true);
@@ -86,7 +106,7 @@ fn is_mixed(segment: &str) -> bool {
         // The bytes behind the first one of a character do not count.
         count += usize::from(!(0x80..0xc0).contains(&byte));
     }
-    count >= 24 && upper && lower && digit && !is_hex
+    count >= MIXED && upper && lower && digit && !is_hex
 }
 
 #[cfg(test)]

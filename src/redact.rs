@@ -10,6 +10,7 @@ use crate::{
     path::{REDACTED, keeps},
     secrets::Secrets,
     shape,
+    target::Address,
     text::is_word,
 };
 
@@ -24,24 +25,28 @@ use crate::{
 /// Linear in the length of the text. Nothing is allocated if nothing is found. Scrubbing twice is
 /// scrubbing once.
 pub(crate) fn scrub<'a>(text: &'a str, secrets: &Secrets, uri: Option<&Uri>) -> Cow<'a, str> {
-    let path = uri.map_or("", |uri| uri.path());
-    Scrubber::new(secrets, uri, path).scrub(text)
+    let address = uri.map(Address::of).unwrap_or_default();
+    Scrubber::new(secrets, address).scrub(text)
 }
 
 /// What [`scrub`] needs to know of a request, prepared once for several texts.
-///
-/// `path` is the path as it was sent: the segments of it that look like secrets are looked for too.
 pub(crate) struct Scrubber<'s> {
     needles: Needles<'s>,
     hides_all: bool,
 }
 
 impl<'s> Scrubber<'s> {
-    pub(crate) fn new(secrets: &'s Secrets, uri: Option<&'s Uri>, path: &'s str) -> Self {
+    pub(crate) fn new(secrets: &'s Secrets, address: Address<'s>) -> Self {
         Self {
-            needles: Needles::of(secrets, uri, path),
+            needles: Needles::of(secrets, address),
             hides_all: secrets.is_over_cap(),
         }
+    }
+
+    /// Expects texts that were cut somewhere: what may be the beginning of a secret goes from their end.
+    pub(crate) fn of_cut_texts(mut self) -> Self {
+        self.needles.expect_cut();
+        self
     }
 
     /// Returns whether the request sent anything that its answer could echo.
@@ -63,6 +68,7 @@ impl<'s> Scrubber<'s> {
             at: 0,
             word: None,
             url: None,
+            stop: text.len(),
         }
         .run()
     }
@@ -79,28 +85,24 @@ struct Pass<'p, 'a> {
     at: usize,
     /// Where the word began that the walk is in.
     word: Option<usize>,
-    url: Option<Url>,
-}
-
-/// An absolute URL that the walk is in.
-#[derive(Clone, Copy)]
-struct Url {
-    /// Where scheme, host and path end, and query and fragment begin.
-    path_end: usize,
-    end: usize,
+    /// Where the absolute URL ends that the walk is in, query and fragment included.
+    url: Option<usize>,
+    /// Where the path of that URL ends, or else the text.
+    stop: usize,
 }
 
 impl<'a> Pass<'_, 'a> {
     fn run(mut self) -> Cow<'a, str> {
-        while let Some(&byte) = self.bytes.get(self.at) {
-            if let Some(url) = self.url {
-                if self.at >= url.path_end {
-                    self.url = None;
-                    self.replace(self.at, url.end, "");
-                    continue;
-                }
+        loop {
+            self.skip();
+            if self.at < self.stop {
+                self.step();
+            } else if let Some(end) = self.url.take() {
+                self.replace(self.at, end, "");
+                self.stop = self.bytes.len();
+            } else {
+                break;
             }
-            self.step(byte);
         }
         if self.copied == 0 && self.out.is_empty() {
             return Cow::Borrowed(self.text);
@@ -109,35 +111,81 @@ impl<'a> Pass<'_, 'a> {
         Cow::Owned(self.out)
     }
 
-    fn step(&mut self, byte: u8) {
-        if byte.is_ascii_alphanumeric() || byte == b'_' {
-            if self.word.is_none() {
-                if self.secret(shape::secret_at(self.text, self.at)) {
-                    return;
+    /// Passes over what cannot mean anything, which is most of most texts.
+    fn skip(&mut self) {
+        let (mut at, mut word) = (self.at, self.word);
+        let text = self.bytes.get(..self.stop).unwrap_or_default();
+        while let Some(&byte) = text.get(at) {
+            match KINDS[usize::from(byte)] {
+                Kind::Word => {
+                    if word.is_none() {
+                        let next = self.bytes.get(at + 1).copied();
+                        if shape::may_start(byte, next) || self.needles.may_start(byte) {
+                            break;
+                        }
+                        word = Some(at);
+                    }
+                    let rest = text.get(at + 1..).unwrap_or_default();
+                    let is_word = |byte: &u8| KINDS[usize::from(*byte)] == Kind::Word;
+                    at += 1 + rest.iter().take_while(|byte| is_word(byte)).count();
                 }
-                self.word = Some(self.at);
+                Kind::Plain if !self.needles.may_start(byte) => {
+                    word = None;
+                    at += 1;
+                }
+                Kind::Plain | Kind::Sign | Kind::Wide => break,
             }
-            self.at += 1;
-        } else if byte.is_ascii() {
-            if self.mark() || self.secret(None) {
-                return;
+        }
+        (self.at, self.word) = (at, word);
+    }
+
+    /// Looks at a byte that may mean something.
+    fn step(&mut self) {
+        let Some(&byte) = self.bytes.get(self.at) else {
+            return;
+        };
+        match KINDS[usize::from(byte)] {
+            Kind::Word => {
+                if !self.secret(shape::secret_at(self.text, self.at, byte)) {
+                    self.word = Some(self.at);
+                    self.at += 1;
+                }
             }
-            let word = self.word.take();
-            self.punctuation(byte, word);
-        } else {
-            let c = self.text[self.at..].chars().next();
-            let is_inside = self.word.is_some() && c.is_some_and(is_word);
-            if !is_inside && self.secret(None) {
-                return;
+            Kind::Plain => {
+                if !self.secret(None) {
+                    self.word = None;
+                    self.at += 1;
+                }
             }
-            self.word = c.is_some_and(is_word).then(|| self.word.unwrap_or(self.at));
-            self.at += c.map_or(1, char::len_utf8);
+            Kind::Sign => {
+                if !self.mark(byte) && !self.sent(byte) {
+                    let word = self.word.take();
+                    self.sign(byte, word);
+                }
+            }
+            Kind::Wide => self.wide(byte),
         }
     }
 
+    /// At a character beyond ASCII, which may be a letter.
+    fn wide(&mut self, first: u8) {
+        let c = self.text[self.at..].chars().next();
+        let is_inside = self.word.is_some() && c.is_some_and(is_word);
+        if !is_inside && self.sent(first) {
+            return;
+        }
+        self.word = c.is_some_and(is_word).then(|| self.word.unwrap_or(self.at));
+        self.at += c.map_or(1, char::len_utf8);
+    }
+
+    /// Replaces the secret that was sent and starts here with `first`, if one does.
+    fn sent(&mut self, first: u8) -> bool {
+        self.needles.may_start(first) && self.secret(None)
+    }
+
     /// Passes over a `[redacted]` that stands there already.
-    fn mark(&mut self) -> bool {
-        let is_mark = self.starts_with(self.at, REDACTED);
+    fn mark(&mut self, byte: u8) -> bool {
+        let is_mark = byte == b'[' && self.starts_with(self.at, REDACTED);
         if is_mark {
             self.at += REDACTED.len();
             self.word = None;
@@ -160,12 +208,13 @@ impl<'a> Pass<'_, 'a> {
         true
     }
 
-    fn punctuation(&mut self, byte: u8, word: Option<usize>) {
+    /// At a character that may begin or end what must not be shown.
+    fn sign(&mut self, byte: u8, word: Option<usize>) {
         match byte {
             b':' if word.is_some() => self.authority(),
             b'/' => self.segment(),
             b'?' => self.query(),
-            b'"' => self.range(named::member(self.text, self.at)),
+            b':' => self.range(named::member(self.text, self.copied, self.at)),
             b'=' => self.range(named::parameter(self.text, word, self.at)),
             b'\\' => self.at += self.escape(),
             b'%' if self.hex(self.at + 1, 2) => self.at += 3,
@@ -184,9 +233,7 @@ impl<'a> Pass<'_, 'a> {
             return;
         };
         let start = self.at + slashes.len();
-        let end = self
-            .url
-            .map_or_else(|| self.reference_end(start), |url| url.end);
+        let end = self.url.unwrap_or_else(|| self.reference_end(start));
         let Some(rest) = self.text.get(start..end) else {
             self.at = start;
             return;
@@ -209,10 +256,9 @@ impl<'a> Pass<'_, 'a> {
             return self.replace(start, end, REDACTED);
         }
         if self.url.is_none() {
-            let path_end = self.text[self.at..end]
-                .find(['?', '#'])
-                .map_or(end, |len| self.at + len);
-            self.url = Some(Url { path_end, end });
+            let path = &self.text[self.at..end];
+            self.stop = path.find(['?', '#']).map_or(end, |len| self.at + len);
+            self.url = Some(end);
         }
     }
 
@@ -322,6 +368,33 @@ impl<'a> Pass<'_, 'a> {
         self.copied = end;
     }
 }
+
+/// What a byte may mean for what must not be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A piece of a word, the start of which may be the start of a secret.
+    Word,
+    /// Ends a word and means no more.
+    Plain,
+    /// Means something: see [`Pass::sign`].
+    Sign,
+    /// A piece of a character beyond ASCII.
+    Wide,
+}
+
+const KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Wide; 256];
+    let mut byte: u8 = 0;
+    while byte < 0x80 {
+        kinds[byte as usize] = match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Kind::Word,
+            b':' | b'/' | b'?' | b'=' | b'\\' | b'%' | b'[' | 0x1b => Kind::Sign,
+            _ => Kind::Plain,
+        };
+        byte += 1;
+    }
+    kinds
+};
 
 /// Returns whether `c` at the end of a reference belongs to the sentence around it.
 fn is_trailing(c: char) -> bool {

@@ -4,14 +4,26 @@ use std::ops::Range;
 
 use crate::text::is_word;
 
-/// Returns the secret that `text` holds where a word starts at `at`, by its shape alone: a scheme and
-/// what follows it (`Bearer …`, `Basic …`), a JSON Web Token, or a key by its maker's prefix.
+/// Returns whether [`secret_at`] may find something where a word starts with these two bytes: most words
+/// are told by them.
+#[inline]
+pub(crate) fn may_start(first: u8, second: Option<u8>) -> bool {
+    match (first, second) {
+        (b'b' | b'B', Some(b'e' | b'E' | b'a' | b'A')) | (b'e', Some(b'y')) => true,
+        (first, Some(second)) => prefixes(first)
+            .iter()
+            .any(|(prefix, _)| prefix.as_bytes().get(1) == Some(&second)),
+        (_, None) => false,
+    }
+}
+
+/// Returns the secret that `text` holds where a word starts at `at` with the byte `first`, by its shape
+/// alone: a scheme and what follows it (`Bearer …`, `Basic …`), a JSON Web Token, or a key by its maker's
+/// prefix.
 ///
 /// The range may start behind `at`: the word `Bearer` itself stays.
-pub(crate) fn secret_at(text: &str, at: usize) -> Option<Range<usize>> {
+pub(crate) fn secret_at(text: &str, at: usize, first: u8) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
-    let bytes = rest.as_bytes();
-    let first = *bytes.first()?;
     let found = match first {
         b'b' | b'B' => after_scheme(rest)?,
         b'e' if rest.starts_with("eyJ") => 0..json_web_token(rest)?,

@@ -9,13 +9,15 @@ use http_body::SizeHint;
 use super::{config::Config, excerpt::excerpt, peeked::Prefix};
 use crate::{
     call::CallRecorder,
+    carries::carries,
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
     endpoint::{Endpoint, Target},
     extract::{Excerpt, Extracted, Rules, extract},
     found::Found,
-    grpc, headers,
+    grpc,
+    headers::Head,
     hint::hint,
     outcome::{Delivery, Facts, Idempotency, Outcome},
     protocol::{Protocol, inspect, is_labelled},
@@ -60,12 +62,11 @@ impl Call {
     #[inline]
     pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
         Self {
-            target: Target::with_secrets(request),
+            target: Target::with_query(request),
             secrets: Secrets::of(request.headers(), &config.redacted),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
-            has_mcp_session: !request.headers().is_empty()
-                && request.headers().contains_key(&MCP_SESSION_ID),
+            has_mcp_session: carries(request.headers(), &MCP_SESSION_ID),
             #[cfg(feature = "axum")]
             matched_path: config
                 .is_server
@@ -133,15 +134,11 @@ impl Call {
         let rules = Rules {
             plain_text: self.config.plain_text,
         };
-        let extracted = extract(
-            parts.status,
-            &parts.headers,
-            prefix.bytes,
-            prefix.is_complete,
-            &rules,
-        );
+        let head = Head::read(&parts.headers, &self.config.redacted);
+        let (bytes, is_complete) = (prefix.bytes, prefix.is_complete);
+        let extracted = extract(parts.status, head.labels, bytes, is_complete, &rules);
         let facts = self.facts_of(parts.status);
-        let diagnosis = self.answered(parts, facts, extracted, prefix.unread);
+        let diagnosis = self.answered(parts, head, facts, extracted, prefix.unread);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
             self.config
@@ -174,7 +171,8 @@ impl Call {
             code: found.code,
             text: Excerpt::None,
         };
-        self.answered(parts, facts, extracted, 0)
+        let head = Head::read(&parts.headers, &self.config.redacted);
+        self.answered(parts, head, facts, extracted, 0)
     }
 
     fn facts_of(&self, status: StatusCode) -> Facts {
@@ -190,6 +188,7 @@ impl Call {
     fn answered(
         &self,
         parts: &Parts,
+        head: Head<'_>,
         facts: Facts,
         extracted: Extracted,
         unread: u64,
@@ -217,10 +216,15 @@ impl Call {
             delivery: retried.map_or(Delivery::Answered, Retried::delivery),
             attempts: retried.map_or(facts.requests, Retried::attempts).max(1),
             timeout: None,
-            retry_after: now_retry_after(&parts.headers),
-            request_id: headers::request_id(&parts.headers).and_then(|id| tidy(&scrubber, id)),
+            retry_after: head
+                .has_wait
+                .then(|| now_retry_after(&parts.headers))
+                .flatten(),
+            request_id: head
+                .request_id
+                .and_then(|id| tidy(&scrubber, id.to_owned())),
             indeterminate: false,
-            headers: headers::redacted(&parts.headers, &self.config.redacted).scrubbed(&scrubber),
+            headers: head.shown.scrubbed(&scrubber),
             line_cap: self.config.line_cap,
         })
     }
@@ -281,7 +285,7 @@ impl Call {
     }
 
     fn scrubber(&self) -> Scrubber<'_> {
-        Scrubber::new(&self.secrets, self.target.uri(), self.target.sent_path())
+        Scrubber::new(&self.secrets, self.target.address())
     }
 
     fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {

@@ -1,7 +1,10 @@
-use http::{HeaderValue, header};
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{self, CONTENT_TYPE},
+};
 
 use super::*;
-use crate::phrase::LONGEST;
+use crate::{headers::Head, phrase::LONGEST};
 
 fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
     let pairs = pairs.iter();
@@ -15,7 +18,7 @@ fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted {
     let rules = Rules { plain_text: true };
     extract(
         StatusCode::BAD_REQUEST,
-        &headers,
+        Head::read(&headers, &[]).labels,
         body.as_ref(),
         true,
         &rules,
@@ -60,7 +63,7 @@ fn json_is_known_by_label_and_by_sight() {
     }
     let unlabelled = extract(
         StatusCode::BAD_REQUEST,
-        &HeaderMap::new(),
+        Labels::default(),
         br#"{"detail":"it is gone"}"#,
         true,
         &Rules::default(),
@@ -167,7 +170,13 @@ fn plain_text_speaks_only_if_asked_to() {
     ] {
         let headers = headers(&[(CONTENT_TYPE, content_type)]);
         let rules = Rules { plain_text: asked };
-        let extracted = extract(StatusCode::GONE, &headers, body.as_bytes(), true, &rules);
+        let extracted = extract(
+            StatusCode::GONE,
+            Head::read(&headers, &[]).labels,
+            body.as_bytes(),
+            true,
+            &rules,
+        );
         assert_eq!(
             extracted.message.as_deref(),
             wanted,
@@ -210,7 +219,13 @@ fn encoded_bodies_say_nothing_unless_they_are_plain() {
         if !encoding.is_empty() {
             headers.insert(header::CONTENT_ENCODING, encoding.parse().unwrap());
         }
-        let extracted = extract(StatusCode::GONE, &headers, body, true, &Rules::default());
+        let extracted = extract(
+            StatusCode::GONE,
+            Head::read(&headers, &[]).labels,
+            body,
+            true,
+            &Rules::default(),
+        );
         assert_eq!(extracted.message.as_deref(), wanted, "{encoding} {body:?}");
         if wanted.is_none() {
             assert_eq!(
@@ -247,10 +262,10 @@ fn the_type_of_an_error_of_aws_may_be_in_a_header() {
             Some("slow down"),
         ),
     ] {
-        let headers = headers(&[(AMZN_ERRORTYPE.clone(), header)]);
+        let headers = headers(&[(HeaderName::from_static("x-amzn-errortype"), header)]);
         let extracted = extract(
             StatusCode::GONE,
-            &headers,
+            Head::read(&headers, &[]).labels,
             body.as_bytes(),
             true,
             &Rules::default(),

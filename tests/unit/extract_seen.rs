@@ -3,6 +3,7 @@
 use http::{HeaderMap, StatusCode, header};
 
 use super::{Excerpt, Extracted, Rules, extract};
+use crate::headers::Head;
 
 fn of(status: u16, content_type: &str, body: impl AsRef<[u8]>) -> Extracted {
     let mut headers = HeaderMap::new();
@@ -10,7 +11,13 @@ fn of(status: u16, content_type: &str, body: impl AsRef<[u8]>) -> Extracted {
         headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
     }
     let status = StatusCode::from_u16(status).unwrap();
-    extract(status, &headers, body.as_ref(), true, &Rules::default())
+    extract(
+        status,
+        Head::read(&headers, &[]).labels,
+        body.as_ref(),
+        true,
+        &Rules::default(),
+    )
 }
 
 const JSON: &str = "application/json";
