@@ -275,12 +275,12 @@ impl<'a> Pass<'_, 'a> {
 
     /// At a question mark: `?name=value` goes, up to the end of the reference.
     fn query(&mut self) {
-        let names = self.bytes[self.at + 1..].iter().take_while(|byte| {
-            byte.is_ascii_alphanumeric()
-                || matches!(byte, b'-' | b'_' | b'.' | b'[' | b']' | b'%' | b'$')
-        });
-        let name = names.count();
-        if name > 0 && self.bytes.get(self.at + 1 + name) == Some(&b'=') {
+        let behind = &self.text[self.at + 1..];
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.[]%$".contains(c);
+        let name = behind.find(|c| !is_name(c)).unwrap_or(behind.len());
+        // A mark is no name, or what was none before it was set would be one behind it.
+        let is_name = name > 0 && !behind[..name].contains(REDACTED);
+        if is_name && behind[name..].starts_with('=') {
             self.replace(self.at, self.reference_end(self.at + 1), "");
         } else {
             self.at += 1;

@@ -71,12 +71,10 @@ pub(crate) fn prefixed_key(first: u8, rest: &str) -> Option<usize> {
     prefixes(first).iter().find_map(|(prefix, fewest)| {
         let body = rest.strip_prefix(prefix)?;
         // A key shown masked (`sk-ab*****yz`) is still a part of the key.
-        let len = run(body, |byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*')
-        });
+        let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*');
         // What follows a dot may be the next thing, as in a file's name.
-        let first = body.get(..len)?.split('.').next()?;
-        (first.len() >= *fewest).then_some(prefix.len() + len)
+        let first = body.bytes().take_while(|byte| is_key(*byte)).count();
+        (first >= *fewest).then(|| prefix.len() + run(body, is_key))
     })
 }
 

@@ -147,6 +147,11 @@ fn urls_lose_userinfo_query_and_fragment() {
             "http://h/[redacted]/x",
         ),
         ("Cannot GET /x?api_key=abc", "Cannot GET /x"),
+        ("Cannot GET /x?filter[name]=abc.", "Cannot GET /x."),
+        (
+            "Cannot GET /x?[redacted]=abc",
+            "Cannot GET /x?[redacted]=abc",
+        ),
         (
             "Cannot POST /bot12:abc/getMe.",
             "Cannot POST /bot[redacted]/getMe.",
