@@ -22,6 +22,7 @@ use std::{error::Error, time::Duration};
 use http::{Method, Request, StatusCode, header::EXPECT};
 
 use crate::{
+    carries::carries,
     class::ErrorClass,
     classify::classify,
     error::{RetryError, find},
@@ -50,7 +51,7 @@ impl Permission {
     ) -> Self {
         // A tunnel cannot be built twice, and whoever sent `Expect` waits for an interim answer
         // that a second attempt would have to negotiate anew.
-        if *request.method() == Method::CONNECT || request.headers().contains_key(EXPECT) {
+        if *request.method() == Method::CONNECT || carries(request.headers(), &EXPECT) {
             return Self::Never(StopReason::NotRetryable);
         }
         if request.extensions().get::<NoRetry>().is_some() {

@@ -151,7 +151,7 @@ impl Diagnosis {
     }
 }
 
-/// `{}` is the line; `{:#}` is a report of several lines, which names the host.
+/// `{}` is the line; `{:#}` is a report of several lines. Neither names the host.
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {

@@ -99,6 +99,15 @@ impl Extracted {
         }
     }
 
+    /// Returns whether the message may have lost its end to the limit.
+    pub(crate) fn is_shortened(&self) -> bool {
+        // The limit falls between characters.
+        let limit = phrase::LONGEST - 3;
+        self.message
+            .as_ref()
+            .is_some_and(|text| text.len() >= limit)
+    }
+
     /// Puts the type of an error before its message.
     fn prefix(&mut self, name: &str) {
         self.message = Some(match self.message.take() {

@@ -11,6 +11,7 @@ mod atomic;
 mod attempt;
 mod attempts;
 mod call;
+mod carries;
 mod class;
 mod endpoint;
 mod error;
@@ -65,9 +66,15 @@ mod xml;
 pub mod diagnose;
 pub mod dispatch;
 pub mod recorder;
+#[cfg(feature = "reqwest")]
+#[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
+pub mod reqwest;
 pub mod respond;
 pub mod retry;
 pub mod timeout;
+#[cfg(feature = "tonic")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
+pub mod tonic;
 
 // The roof.
 pub mod stack;
@@ -75,6 +82,12 @@ pub mod stack;
 // Only words.
 pub mod guide;
 
+#[cfg(feature = "reqwest")]
+#[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
+pub use self::reqwest::ReqwestService;
+#[cfg(feature = "tonic")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
+pub use self::tonic::TonicService;
 pub use argument::{InvalidArgument, require_full_uuid};
 pub use attempt::Attempt;
 pub use attempts::AttemptRecord;

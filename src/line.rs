@@ -145,7 +145,7 @@ impl<'a> Message<'a> {
 pub(crate) fn write_report(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
     write_line(out, diagnosis)?;
     let mut row = |name: &str, value: fmt::Arguments<'_>| write!(out, "\n  {name:<10} {value}");
-    row("endpoint", format_args!("{:#}", diagnosis.endpoint))?;
+    row("endpoint", format_args!("{}", diagnosis.endpoint))?;
     row(
         "class",
         format_args!("{} (fault: {})", diagnosis.class(), diagnosis.domain()),

@@ -2,19 +2,18 @@
 
 use std::borrow::Cow;
 
-use http::Uri;
-
 use crate::{
     path::{REDACTED, keeps, segments},
     secrets::{SHORTEST, Secrets, Sent},
     shape::is_boundary,
+    target::Address,
 };
 
 /// From so many equal bytes on, it is the secret, whether or not the whole of it stands there.
 const LONG: usize = 32;
 
 /// From so many bytes on, the beginning of a secret at the very end of a text counts as one that was
-/// cut off.
+/// cut off, even where nobody says that the text was cut.
 const CUT: usize = 16;
 
 /// Every form of every secret that a request sent, sorted.
@@ -26,6 +25,8 @@ pub(crate) struct Needles<'a> {
     sorted: Vec<Needle<'a>>,
     /// One bit for each byte that some needle starts with.
     firsts: [u64; 4],
+    /// From so many bytes on, the beginning of a secret at the very end of a text is one that was cut.
+    cut: usize,
 }
 
 struct Needle<'a> {
@@ -37,15 +38,14 @@ struct Needle<'a> {
 impl<'a> Needles<'a> {
     /// Collects what was sent in headers, in the query and the userinfo, and in those segments of the
     /// path that look like secrets.
-    pub(crate) fn of(secrets: &'a Secrets, uri: Option<&'a Uri>, path: &'a str) -> Self {
+    pub(crate) fn of(secrets: &'a Secrets, address: Address<'a>) -> Self {
         let mut found = Found(Vec::new());
         for sent in secrets.values() {
             found.header(&sent);
         }
-        if let Some(uri) = uri {
-            found.uri(uri);
-        }
-        found.path(path);
+        found.query(address.query);
+        found.userinfo(address.authority);
+        found.path(address.path);
         Self::sorted(found.0)
     }
 
@@ -76,7 +76,16 @@ impl<'a> Needles<'a> {
             }
             sorted.push(Needle { text, shorter });
         }
-        Self { sorted, firsts }
+        Self {
+            sorted,
+            firsts,
+            cut: CUT,
+        }
+    }
+
+    /// Expects texts that were cut somewhere, maybe within a secret.
+    pub(crate) fn expect_cut(&mut self) {
+        self.cut = SHORTEST;
     }
 
     /// Returns whether a secret may start with `first`.
@@ -96,7 +105,7 @@ impl<'a> Needles<'a> {
             .chain(behind)
             .map(|needle| shared(&needle.text, rest))
             .max()?;
-        if shared >= LONG || (shared >= CUT && shared == rest.len()) {
+        if shared >= LONG || (shared >= self.cut && shared == rest.len()) {
             let tail = rest.get(shared..)?;
             let word = tail.find(|c| !crate::text::is_word(c));
             let extra = if is_boundary(rest, shared) {
@@ -194,13 +203,15 @@ impl<'a> Found<'a> {
         self.decoded(part);
     }
 
-    fn uri(&mut self, uri: &'a Uri) {
-        for item in uri.query().unwrap_or_default().split(['&', ';']) {
+    fn query(&mut self, query: &'a str) {
+        for item in query.split(['&', ';']) {
             let value = item.split_once('=').map_or(item, |(_, value)| value);
             self.add(Cow::Borrowed(value));
             self.decoded(value);
         }
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
+    }
+
+    fn userinfo(&mut self, authority: &str) {
         if let Some((userinfo, _)) = authority.rsplit_once('@') {
             self.pair(userinfo);
             if let Some(userinfo) = from_percent(userinfo) {
@@ -260,8 +271,9 @@ impl<'a> Found<'a> {
             self.0.push(Cow::Owned(escaped.replace('/', "\\/")));
             self.0.push(Cow::Owned(escaped));
         }
-        if !value.is_ascii() || value.contains(['&', '<', '>', '"', '\'', '+', '`']) {
+        if !value.is_ascii() || value.contains(['&', '<', '>', '=', '"', '\'', '+', '`']) {
             self.0.push(Cow::Owned(in_ascii(&value, "&<>", false)));
+            self.0.push(Cow::Owned(in_ascii(&value, "&<>='", false)));
             self.0.push(Cow::Owned(in_ascii(&value, "&<>\"'+`", true)));
         }
         self.0.push(value);

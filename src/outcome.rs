@@ -4,6 +4,7 @@
 use http::{HeaderName, Method, Request, StatusCode};
 
 use crate::{
+    carries::carries,
     class::{AuditClass, ErrorClass, FaultDomain},
     names::names,
 };
@@ -163,7 +164,7 @@ impl Idempotency {
         match *request.method() {
             Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE => Self::Safe,
             Method::PUT | Method::DELETE => Self::Idempotent,
-            _ if request.headers().contains_key(&IDEMPOTENCY_KEY) => Self::Idempotent,
+            _ if carries(request.headers(), &IDEMPOTENCY_KEY) => Self::Idempotent,
             _ => Self::NotIdempotent,
         }
     }

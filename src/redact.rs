@@ -10,6 +10,7 @@ use crate::{
     path::{REDACTED, keeps},
     secrets::Secrets,
     shape,
+    target::Address,
     text::is_word,
 };
 
@@ -24,24 +25,28 @@ use crate::{
 /// Linear in the length of the text. Nothing is allocated if nothing is found. Scrubbing twice is
 /// scrubbing once.
 pub(crate) fn scrub<'a>(text: &'a str, secrets: &Secrets, uri: Option<&Uri>) -> Cow<'a, str> {
-    let path = uri.map_or("", |uri| uri.path());
-    Scrubber::new(secrets, uri, path).scrub(text)
+    let address = uri.map(Address::of).unwrap_or_default();
+    Scrubber::new(secrets, address).scrub(text)
 }
 
 /// What [`scrub`] needs to know of a request, prepared once for several texts.
-///
-/// `path` is the path as it was sent: the segments of it that look like secrets are looked for too.
 pub(crate) struct Scrubber<'s> {
     needles: Needles<'s>,
     hides_all: bool,
 }
 
 impl<'s> Scrubber<'s> {
-    pub(crate) fn new(secrets: &'s Secrets, uri: Option<&'s Uri>, path: &'s str) -> Self {
+    pub(crate) fn new(secrets: &'s Secrets, address: Address<'s>) -> Self {
         Self {
-            needles: Needles::of(secrets, uri, path),
+            needles: Needles::of(secrets, address),
             hides_all: secrets.is_over_cap(),
         }
+    }
+
+    /// Expects texts that were cut somewhere: what may be the beginning of a secret goes from their end.
+    pub(crate) fn of_cut_texts(mut self) -> Self {
+        self.needles.expect_cut();
+        self
     }
 
     /// Returns whether the request sent anything that its answer could echo.
@@ -246,6 +251,9 @@ impl<'a> Pass<'_, 'a> {
         self.at = start;
         if let Some(userinfo) = userinfo {
             self.replace(start, start + userinfo + 1, "");
+        } else if is_odd && self.text[end..].chars().all(is_trailing) {
+            // The text was cut off in front of the `@`.
+            return self.replace(start, end, REDACTED);
         }
         if self.url.is_none() {
             let path = &self.text[self.at..end];

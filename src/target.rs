@@ -2,7 +2,12 @@
 
 use std::fmt;
 
-use http::{Method, Request, Uri};
+use bytes::Bytes;
+use http::{
+    Method, Request, Uri,
+    request::Parts,
+    uri::{Authority, PathAndQuery, Scheme},
+};
 
 use crate::{endpoint::Endpoint, path::redact_path, record::PathTemplate};
 
@@ -15,20 +20,13 @@ pub(crate) struct Target {
     place: Place,
 }
 
-/// The bytes of authority and path that a [`Target`] keeps in place. What does not fit costs a clone
-/// of the URI, which allocates if the URI was never cloned before.
-const TARGET_IN_PLACE: usize = 91;
+/// The bytes of authority, path and query that a [`Target`] keeps in place. What does not fit costs a
+/// clone of the URI, which allocates if the URI was never cloned before.
+const IN_PLACE: usize = 90;
 
 #[derive(Clone)]
 enum Place {
-    /// Authority and path as they came, one after the other.
-    Copied {
-        method: Standard,
-        scheme: CommonScheme,
-        authority: u8,
-        len: u8,
-        bytes: [u8; TARGET_IN_PLACE],
-    },
+    Copied(Copied),
     Cloned {
         method: Standard,
         uri: Uri,
@@ -37,60 +35,129 @@ enum Place {
     Boxed(Box<(Method, Uri)>),
 }
 
+/// Authority, path and query as they came, one after the other.
+#[derive(Clone, Copy)]
+struct Copied {
+    method: Standard,
+    scheme: CommonScheme,
+    /// Where the authority ends, the path, and the query, which begins with its `?`.
+    authority: u8,
+    path: u8,
+    query: u8,
+    bytes: [u8; IN_PLACE],
+}
+
 impl Target {
     /// Takes the method and the path, and allocates nothing if they are short and the method is of
     /// RFC 9110 or `PATCH`.
     pub(crate) fn of<B>(request: &Request<B>) -> Self {
-        Self {
-            place: copy(request.method(), request.uri(), request.uri().path())
-                .unwrap_or_else(|| Place::cloned(request.method(), request.uri())),
-        }
+        let (method, uri) = (request.method(), request.uri());
+        Self::copied(method, uri, uri.path(), None).unwrap_or_else(|| Self::cloned(method, uri))
+    }
+
+    /// As [`Target::of`], of the head of a request.
+    pub(crate) fn of_parts(head: &Parts) -> Self {
+        let (method, uri) = (&head.method, &head.uri);
+        Self::copied(method, uri, uri.path(), None).unwrap_or_else(|| Self::cloned(method, uri))
     }
 
     /// As [`Target::of`], but with the template of the request's extensions in place of the path, if
     /// there is one and it is short.
     pub(crate) fn templated<B>(request: &Request<B>) -> Self {
-        request
-            .extensions()
-            .get::<PathTemplate>()
-            .and_then(|template| copy(request.method(), request.uri(), template.as_str()))
-            .map_or_else(|| Self::of(request), |place| Self { place })
-    }
-
-    /// As [`Target::of`], but keeps the userinfo and the query too, for those who must know which
-    /// secrets were sent.
-    pub(crate) fn with_secrets<B>(request: &Request<B>) -> Self {
-        let uri = request.uri();
-        let has_userinfo = uri
-            .authority()
-            .is_some_and(|authority| authority.as_str().bytes().any(|byte| byte == b'@'));
-        if uri.query().is_some() || has_userinfo {
-            return Self {
-                place: Place::cloned(request.method(), uri),
-            };
+        if !request.extensions().is_empty() {
+            if let Some(template) = request.extensions().get::<PathTemplate>() {
+                let copied = Self::copied(request.method(), request.uri(), template.as_str(), None);
+                if let Some(target) = copied {
+                    return target;
+                }
+            }
         }
         Self::of(request)
     }
 
-    /// Returns the URI, if it was kept whole.
-    pub(crate) fn uri(&self) -> Option<&Uri> {
-        match &self.place {
-            Place::Copied { .. } => None,
-            Place::Cloned { uri, .. } => Some(uri),
-            Place::Boxed(boxed) => Some(&boxed.1),
+    /// As [`Target::of`], but keeps the query too, for those who must know which secrets were sent.
+    pub(crate) fn with_query<B>(request: &Request<B>) -> Self {
+        Self::in_place(request.method(), request.uri())
+            .unwrap_or_else(|| Self::cloned(request.method(), request.uri()))
+    }
+
+    /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.
+    pub(crate) fn in_place(method: &Method, uri: &Uri) -> Option<Self> {
+        let (path, query) = (uri.path(), uri.query());
+        // `http://host?query` has no path, and yet one is shown.
+        if query.is_some() && uri.path_and_query()?.as_str().starts_with('?') {
+            return None;
         }
+        Self::copied(method, uri, path, query)
+    }
+
+    /// Copies the authority of `uri`, a path and a query in place, if they fit.
+    #[inline]
+    fn copied(method: &Method, uri: &Uri, path: &str, query: Option<&str>) -> Option<Self> {
+        let method = Standard::of(method)?;
+        let scheme = CommonScheme::of(uri)?;
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let mut bytes = [0; IN_PLACE];
+        let (place, rest) = bytes.split_at_mut_checked(authority.len())?;
+        place.copy_from_slice(authority.as_bytes());
+        let (place, rest) = rest.split_at_mut_checked(path.len())?;
+        place.copy_from_slice(path.as_bytes());
+        let path = authority.len() + path.len();
+        let mut end = path;
+        if let Some(query) = query {
+            let (mark, rest) = rest.split_first_mut()?;
+            *mark = b'?';
+            rest.get_mut(..query.len())?
+                .copy_from_slice(query.as_bytes());
+            end += 1 + query.len();
+        }
+        // All of them are less than `IN_PLACE`.
+        Some(Self {
+            place: Place::Copied(Copied {
+                method,
+                scheme,
+                authority: authority.len() as u8,
+                path: path as u8,
+                query: end as u8,
+                bytes,
+            }),
+        })
+    }
+
+    #[cold]
+    fn cloned(method: &Method, uri: &Uri) -> Self {
+        let uri = uri.clone();
+        let place = match Standard::of(method) {
+            Some(method) => Place::Cloned { method, uri },
+            None => Place::Boxed(Box::new((method.clone(), uri))),
+        };
+        Self { place }
+    }
+
+    /// Gives back the method and the URI, as far as they were kept.
+    pub(crate) fn restore(&self) -> Option<(Method, Uri)> {
+        let uri = match &self.place {
+            Place::Copied(copied) => copied.uri()?,
+            Place::Cloned { uri, .. } => uri.clone(),
+            Place::Boxed(boxed) => boxed.1.clone(),
+        };
+        Some((self.method().clone(), uri))
     }
 
     pub(crate) fn method(&self) -> &Method {
         match &self.place {
-            Place::Copied { method, .. } | Place::Cloned { method, .. } => method.method(),
+            Place::Copied(Copied { method, .. }) | Place::Cloned { method, .. } => method.method(),
             Place::Boxed(boxed) => &boxed.0,
         }
     }
 
-    /// Returns the path as it was sent, secrets included.
-    pub(crate) fn sent_path(&self) -> &str {
-        self.parts().2
+    /// Returns what was called as it was sent, secrets included. Without the query, unless it was kept.
+    pub(crate) fn address(&self) -> Address<'_> {
+        match &self.place {
+            Place::Copied(copied) => copied.address(),
+            Place::Cloned { uri, .. } => Address::of(uri),
+            Place::Boxed(boxed) => Address::of(&boxed.1),
+        }
     }
 
     /// Makes what may be printed: redacts the path and forgets the rest.
@@ -100,7 +167,12 @@ impl Target {
 
     pub(crate) fn endpoint(&self) -> Endpoint {
         let method = self.method();
-        let (scheme, authority, path) = self.parts();
+        let Address {
+            scheme,
+            authority,
+            path,
+            ..
+        } = self.address();
         // Neither the userinfo nor, for `CONNECT`, a path that is none.
         let userinfo = authority.bytes().rposition(|byte| byte == b'@');
         let host = userinfo
@@ -115,29 +187,6 @@ impl Target {
         };
         Endpoint::new(method.clone(), origin, &path)
     }
-
-    /// Returns scheme, authority and path; empty where there is none.
-    fn parts(&self) -> (&str, &str, &str) {
-        match &self.place {
-            Place::Copied {
-                scheme,
-                authority,
-                len,
-                bytes,
-                ..
-            } => {
-                // Written from two `str`s of these lengths, so it is UTF-8 and the bounds hold.
-                let text = bytes.get(..usize::from(*len)).unwrap_or_default();
-                let text = std::str::from_utf8(text).unwrap_or_default();
-                let (authority, path) = text
-                    .split_at_checked(usize::from(*authority))
-                    .unwrap_or_default();
-                (scheme.as_str(), authority, path)
-            }
-            Place::Cloned { uri, .. } => parts_of(uri),
-            Place::Boxed(boxed) => parts_of(&boxed.1),
-        }
-    }
 }
 
 impl fmt::Debug for Target {
@@ -146,46 +195,62 @@ impl fmt::Debug for Target {
     }
 }
 
-impl Place {
-    fn cloned(method: &Method, uri: &Uri) -> Self {
-        match Standard::of(method) {
-            Some(method) => Self::Cloned {
-                method,
-                uri: uri.clone(),
-            },
-            None => Self::Boxed(Box::new((method.clone(), uri.clone()))),
+impl Copied {
+    fn address(&self) -> Address<'_> {
+        // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
+        let text = |from: u8, to: u8| {
+            let bytes = self.bytes.get(usize::from(from)..usize::from(to));
+            std::str::from_utf8(bytes.unwrap_or_default()).unwrap_or_default()
+        };
+        Address {
+            scheme: self.scheme.as_str(),
+            authority: text(0, self.authority),
+            path: text(self.authority, self.path),
+            query: text(self.path, self.query)
+                .strip_prefix('?')
+                .unwrap_or_default(),
         }
+    }
+
+    fn uri(&self) -> Option<Uri> {
+        let texts = Bytes::copy_from_slice(self.bytes.get(..usize::from(self.query))?);
+        let authority = texts.slice(..usize::from(self.authority));
+        let path = texts.slice(usize::from(self.authority)..);
+        let mut uri = http::uri::Parts::default();
+        uri.scheme = match self.scheme {
+            CommonScheme::Absent => None,
+            CommonScheme::Http => Some(Scheme::HTTP),
+            CommonScheme::Https => Some(Scheme::HTTPS),
+        };
+        if !authority.is_empty() {
+            uri.authority = Some(Authority::from_maybe_shared(authority).ok()?);
+        }
+        if !path.is_empty() {
+            uri.path_and_query = Some(PathAndQuery::from_maybe_shared(path).ok()?);
+        }
+        Uri::from_parts(uri).ok()
     }
 }
 
-/// Copies the authority of `uri` and a path in place, if they fit.
-fn copy(method: &Method, uri: &Uri, path: &str) -> Option<Place> {
-    let method = Standard::of(method)?;
-    let scheme = CommonScheme::of(uri)?;
-    let authority = uri.authority().map_or("", |authority| authority.as_str());
-    let len = authority.len().checked_add(path.len())?;
-    let mut bytes = [0; TARGET_IN_PLACE];
-    bytes
-        .get_mut(..authority.len())?
-        .copy_from_slice(authority.as_bytes());
-    bytes
-        .get_mut(authority.len()..len)?
-        .copy_from_slice(path.as_bytes());
-    Some(Place::Copied {
-        method,
-        scheme,
-        authority: u8::try_from(authority.len()).ok()?,
-        len: u8::try_from(len).ok()?,
-        bytes,
-    })
+/// The parts of a URI as they were sent, each empty where there is none. Never printed.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Address<'a> {
+    scheme: &'a str,
+    /// With the userinfo.
+    pub(crate) authority: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a str,
 }
 
-fn parts_of(uri: &Uri) -> (&str, &str, &str) {
-    (
-        uri.scheme_str().unwrap_or_default(),
-        uri.authority().map_or("", |authority| authority.as_str()),
-        uri.path(),
-    )
+impl<'a> Address<'a> {
+    pub(crate) fn of(uri: &'a Uri) -> Self {
+        Self {
+            scheme: uri.scheme_str().unwrap_or_default(),
+            authority: uri.authority().map_or("", |authority| authority.as_str()),
+            path: uri.path(),
+            query: uri.query().unwrap_or_default(),
+        }
+    }
 }
 
 /// A method that has a name in RFC 9110 or RFC 5789, in one byte instead of the 24 of a [`Method`].
@@ -243,10 +308,10 @@ enum CommonScheme {
 
 impl CommonScheme {
     fn of(uri: &Uri) -> Option<Self> {
-        match uri.scheme_str() {
+        match uri.scheme() {
             None => Some(Self::Absent),
-            Some("http") => Some(Self::Http),
-            Some("https") => Some(Self::Https),
+            Some(scheme) if *scheme == Scheme::HTTP => Some(Self::Http),
+            Some(scheme) if *scheme == Scheme::HTTPS => Some(Self::Https),
             Some(_) => None,
         }
     }

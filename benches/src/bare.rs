@@ -11,7 +11,9 @@ use http::{Request, Response};
 use http_body_util::Full;
 use tower::{BoxError, Service};
 
-/// Answers 200 after `pending` polls.
+const BODY: &[u8] = br#"{"enabled":true}"#;
+
+/// Answers 200 with a short body after `pending` polls.
 #[derive(Clone, Copy, Debug)]
 pub struct Bare {
     pub pending: u32,
@@ -48,6 +50,6 @@ impl Future for Answer {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        Poll::Ready(Ok(Response::new(Full::default())))
+        Poll::Ready(Ok(Response::new(Full::new(Bytes::from_static(BODY)))))
     }
 }

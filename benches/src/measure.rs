@@ -1,11 +1,15 @@
 //! How one case is measured.
 
 use std::{
+    future::poll_fn,
     hint::black_box,
+    pin::pin,
     process::{Command, ExitCode, Stdio},
+    task::Poll,
     time::{Duration, Instant},
 };
 
+use http_body_util::BodyExt;
 use stats_alloc::Region;
 use tower::{BoxError, Service, ServiceExt};
 
@@ -16,6 +20,9 @@ use crate::{
 
 /// Calls before anything is counted: caches fill, tables grow, the timer wheel is there.
 const WARM_UP: u64 = 200;
+
+/// When the earlier timer is due: before the limits of the cases, after the end of the longest run.
+const EARLIER: Duration = Duration::from_secs(20);
 
 /// One case over one shape of request.
 #[derive(Clone, Copy, Debug)]
@@ -50,21 +57,30 @@ impl<T, F: FnOnce(&mut dyn FnMut(u64)) -> T> Visitor for Drive<F> {
         let mut future_bytes = 0;
         let mut drive = |calls: u64| {
             runtime.block_on(async {
-                // A registration in an idle runtime wakes its driver by a system call.
-                let mut earlier = std::pin::pin!(tokio::time::sleep(Duration::from_millis(1)));
-                std::future::poll_fn(|cx| {
+                // A registration where no timer is earlier wakes the driver by a system call. It is
+                // never due, so that no call pays for firing it.
+                let mut earlier = pin!(tokio::time::sleep(EARLIER));
+                poll_fn(|cx| {
                     let _ = earlier.as_mut().poll(cx);
-                    std::task::Poll::Ready(())
+                    Poll::Ready(())
                 })
                 .await;
                 for number in 0..calls {
                     let request = shape.build(&configured, number);
-                    let future = match service.ready().await {
-                        Ok(service) => service.call(request),
-                        Err(_) => return,
+                    let Ok(service) = service.ready().await else {
+                        return;
                     };
-                    future_bytes = size_of_val(&future);
-                    drop(black_box(future.await.map_err(Into::into)));
+                    // Made, polled and dropped in one place: what is moved is moved by the layers.
+                    let mut future = pin!(service.call(request));
+                    future_bytes = size_of_val(&*future);
+                    let Ok(response) = future.as_mut().await else {
+                        return;
+                    };
+                    // A call ends where its body does.
+                    let mut body = pin!(response.into_body());
+                    while let Some(Ok(frame)) = body.frame().await {
+                        black_box(&frame);
+                    }
                 }
             });
         };

@@ -9,6 +9,7 @@ use http_body::SizeHint;
 use super::{config::Config, excerpt::excerpt, peeked::Prefix};
 use crate::{
     call::CallRecorder,
+    carries::carries,
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
@@ -61,12 +62,11 @@ impl Call {
     #[inline]
     pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
         Self {
-            target: Target::with_secrets(request),
+            target: Target::with_query(request),
             secrets: Secrets::of(request.headers(), &config.redacted),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
-            has_mcp_session: !request.headers().is_empty()
-                && request.headers().contains_key(&MCP_SESSION_ID),
+            has_mcp_session: carries(request.headers(), &MCP_SESSION_ID),
             #[cfg(feature = "axum")]
             matched_path: config
                 .is_server
@@ -138,7 +138,7 @@ impl Call {
         let (bytes, is_complete) = (prefix.bytes, prefix.is_complete);
         let extracted = extract(parts.status, head.labels, bytes, is_complete, &rules);
         let facts = self.facts_of(parts.status);
-        let diagnosis = self.answered(parts, head, facts, extracted, prefix.unread);
+        let diagnosis = self.answered(parts, head, facts, extracted, prefix);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
             self.config
@@ -172,7 +172,7 @@ impl Call {
             text: Excerpt::None,
         };
         let head = Head::read(&parts.headers, &self.config.redacted);
-        self.answered(parts, head, facts, extracted, 0)
+        self.answered(parts, head, facts, extracted, &Prefix::EMPTY)
     }
 
     fn facts_of(&self, status: StatusCode) -> Facts {
@@ -191,14 +191,17 @@ impl Call {
         head: Head<'_>,
         facts: Facts,
         extracted: Extracted,
-        unread: u64,
+        prefix: &Prefix<'_>,
     ) -> Diagnosis {
-        let scrubber = self.scrubber();
+        let scrubber = match prefix.is_complete && !extracted.is_shortened() {
+            true => self.scrubber(),
+            false => self.scrubber().of_cut_texts(),
+        };
         let retried = parts.extensions.get::<Retried>();
         let (excerpt, omitted) = match extracted.text {
             Excerpt::None => (None, None),
             Excerpt::Omitted(what) => (None, Some(what)),
-            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), unread), None),
+            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), prefix.unread), None),
         };
         self.hinted(Diagnosis {
             endpoint: self.endpoint(),
@@ -285,7 +288,7 @@ impl Call {
     }
 
     fn scrubber(&self) -> Scrubber<'_> {
-        Scrubber::new(&self.secrets, self.target.uri(), self.target.sent_path())
+        Scrubber::new(&self.secrets, self.target.address())
     }
 
     fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {

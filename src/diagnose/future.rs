@@ -60,10 +60,11 @@ enum Step<B: Body> {
 }
 
 impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
-    pub(super) fn new(call: Call, inner: F) -> Self {
+    #[inline(always)]
+    pub(super) fn new(call: Call, inner: impl FnOnce() -> F) -> Self {
         Self {
-            state: State::Calling { inner },
             call: Some(call),
+            state: State::Calling { inner: inner() },
             side: PhantomData,
         }
     }
@@ -78,57 +79,66 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
     }
 
     /// Polls for the response; `fail` makes an error of the inner service's.
+    ///
+    /// Only the way of a good answer is here, so that it becomes part of whatever polls it.
+    #[inline]
     fn poll_response<I, X>(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        convert: impl Fn(I) -> E,
+        convert: impl FnOnce(I) -> E,
         fail: impl FnOnce(&Call, E) -> X,
-    ) -> Poll<Ended<B, X>>
+    ) -> Poll<Result<Response<ResponseBody<B>>, Failure<B, X>>>
     where
         F: Future<Output = Result<Response<B>, I>>,
     {
-        let mut this = self.project();
-        loop {
-            let Some(call) = this.call.as_ref() else {
-                return Poll::Pending;
-            };
-            let step = match this.state.as_mut().project() {
-                StateProj::Calling { inner } => match ready!(inner.poll(cx)) {
-                    Ok(response) if call.is_plain(response.status()) => {
-                        *this.call = None;
-                        return Poll::Ready(Ok(response.map(ResponseBody::plain)));
-                    }
-                    Ok(response) => Ok(answered(call, response)),
-                    Err(error) => Err(convert(error)),
-                },
-                StateProj::Refused { error } => match error.take() {
-                    Some(error) => Err(error),
-                    None => return Poll::Pending,
-                },
-                StateProj::Reading { body, is_failing } => {
-                    if let Some(body) = body {
-                        ready!(body.as_mut().poll_read(cx));
-                    }
-                    match body.take().and_then(|body| read(call, body, *is_failing)) {
-                        Some(step) => Ok(step),
-                        None => return Poll::Pending,
-                    }
+        let this = self.as_mut().project();
+        let ended = match (this.state.project(), &this.call) {
+            (StateProj::Calling { inner }, Some(call)) => match inner.poll(cx) {
+                Poll::Ready(Ok(response)) if call.is_plain(response.status()) => {
+                    return Poll::Ready(Ok(response.map(ResponseBody::plain)));
                 }
-            };
+                Poll::Ready(result) => Some(result.map_err(convert)),
+                Poll::Pending => return Poll::Pending,
+            },
+            _ => None,
+        };
+        self.look_into(ended, cx, fail)
+    }
+
+    /// Goes on with what the inner service has `ended` with, or else where it was left.
+    #[inline(never)]
+    fn look_into<X>(
+        self: Pin<&mut Self>,
+        ended: Option<Result<Response<B>, E>>,
+        cx: &mut Context<'_>,
+        fail: impl FnOnce(&Call, E) -> X,
+    ) -> Poll<Result<Response<ResponseBody<B>>, Failure<B, X>>> {
+        let mut this = self.project();
+        let Some(call) = this.call.as_ref() else {
+            return Poll::Pending;
+        };
+        let mut step = match (ended, this.state.as_mut().project()) {
+            (Some(Ok(response)), _) => Some(Ok(answered(call, response))),
+            (Some(Err(error)), _) => Some(Err(error)),
+            (None, StateProj::Refused { error }) => error.take().map(Err),
+            (None, _) => None,
+        };
+        loop {
             let result = match step {
-                Ok(Step::Read(body, is_failing)) => {
+                Some(Ok(Step::Read(body, is_failing))) => {
                     this.state.set(State::Reading {
                         body: Some(body),
                         is_failing,
                     });
+                    step = None;
                     continue;
                 }
-                Ok(Step::Fine(response)) => Ok(response),
-                Ok(Step::Failing(response)) if call.config.error_for_status => {
+                Some(Ok(Step::Fine(response))) => Ok(response),
+                Some(Ok(Step::Failing(response))) if call.config.error_for_status => {
                     Err(Failure::Status(response))
                 }
-                Ok(Step::Failing(response)) => Ok(response),
-                Ok(Step::Watched(head, body)) => {
+                Some(Ok(Step::Failing(response))) => Ok(response),
+                Some(Ok(Step::Watched(head, body))) => {
                     let status = head.status;
                     let trailers = this
                         .call
@@ -137,16 +147,27 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
                     let body = ResponseBody::watched(body, trailers);
                     Ok(Response::from_parts(head, body))
                 }
-                Err(error) => Err(Failure::Error(fail(call, error))),
+                Some(Err(error)) => Err(Failure::Error(fail(call, error))),
+                None => {
+                    let StateProj::Reading { body, is_failing } = this.state.as_mut().project()
+                    else {
+                        return Poll::Pending;
+                    };
+                    if let Some(body) = body {
+                        ready!(body.as_mut().poll_read(cx));
+                    }
+                    step = match body.take().and_then(|body| read(call, body, *is_failing)) {
+                        Some(step) => Some(Ok(step)),
+                        None => return Poll::Pending,
+                    };
+                    continue;
+                }
             };
             *this.call = None;
             return Poll::Ready(result);
         }
     }
 }
-
-/// How a call ended.
-type Ended<B, X> = Result<Response<ResponseBody<B>>, Failure<B, X>>;
 
 /// What a call ends with instead of a response.
 enum Failure<B: Body, X> {
@@ -163,6 +184,7 @@ where
 {
     type Output = Result<Response<ResponseBody<B>>, Diagnosed>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let result = ready!(self.poll_response(cx, Into::into, diagnosed));
         Poll::Ready(result.or_else(|failure| match failure {
@@ -180,6 +202,7 @@ where
 {
     type Output = Result<Response<ResponseBody<B>>, E>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let observed = |call: &Call, error| {
             if call.config.log.is_on() {

@@ -65,10 +65,12 @@ where
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
         let call = Call::of(&self.config, &request);
-        match self.take_not_ready() {
-            Some(error) => ResponseFuture::refused(call, error),
-            None => ResponseFuture::new(call, self.inner.call(request)),
+        if self.not_ready.is_some() {
+            if let Some(error) = self.take_not_ready() {
+                return ResponseFuture::refused(call, error);
+            }
         }
+        ResponseFuture::new(call, || self.inner.call(request))
     }
 }
 
@@ -93,10 +95,12 @@ where
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
         let call = Call::of(&self.config, &request);
-        match self.take_not_ready() {
-            Some(error) => ResponseFuture::refused(call, error),
-            None => ResponseFuture::new(call, self.inner.call(request)),
+        if self.not_ready.is_some() {
+            if let Some(error) = self.take_not_ready() {
+                return ResponseFuture::refused(call, error);
+            }
         }
+        ResponseFuture::new(call, || self.inner.call(request))
     }
 }
 

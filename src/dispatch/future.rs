@@ -2,7 +2,7 @@ use std::{
     fmt,
     future::Future,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use http::Response;
@@ -52,23 +52,42 @@ where
 {
     type Output = Result<Response<B>, E>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.as_mut().project();
+        match (this.state.project(), &this.attempt) {
+            // Straight through: a response is large, and moving it is what a layer costs.
+            (StateProj::Calling { inner }, None) => inner.poll(cx),
+            _ => self.poll_noted(cx),
+        }
+    }
+}
+
+impl<F, B, E> ResponseFuture<F, E>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+    E: 'static,
+{
+    #[inline(never)]
+    fn poll_noted(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Response<B>, E>> {
         let this = self.project();
-        let result = match this.state.project() {
-            StateProj::Calling { inner } => ready!(inner.poll(cx)),
+        let polled = match this.state.project() {
+            StateProj::Calling { inner } => inner.poll(cx),
             // Polled again after its end, it has nothing more to say.
             StateProj::Refused { error } => match error.take() {
-                Some(error) => Err(error),
-                None => return Poll::Pending,
+                Some(error) => Poll::Ready(Err(error)),
+                None => Poll::Pending,
             },
         };
-        if let Some(attempt) = this.attempt.take() {
-            match &result {
-                Ok(response) => attempt.answered(response.status()),
-                Err(error) => attempt.failed(error),
+        if let Poll::Ready(result) = &polled {
+            if let Some(attempt) = this.attempt.take() {
+                match result {
+                    Ok(response) => attempt.answered(response.status()),
+                    Err(error) => attempt.failed(error),
+                }
             }
         }
-        Poll::Ready(result)
+        polled
     }
 }
 

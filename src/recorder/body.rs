@@ -89,3 +89,9 @@ impl<B> fmt::Debug for ResponseBody<B> {
             .finish_non_exhaustive()
     }
 }
+
+impl<B: Default> Default for ResponseBody<B> {
+    fn default() -> Self {
+        Self::new(B::default(), None)
+    }
+}

@@ -61,7 +61,34 @@ where
 {
     type Output = Result<Response<ResponseBody<B>>, E>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.as_mut().project();
+        match (this.state.project(), &this.recording) {
+            // Not recorded: straight through.
+            (StateProj::Calling { inner }, None) => match inner.poll(cx) {
+                Poll::Ready(Ok(response)) => {
+                    Poll::Ready(Ok(response.map(|body| ResponseBody::new(body, None))))
+                }
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Pending => Poll::Pending,
+            },
+            _ => self.poll_recorded(cx),
+        }
+    }
+}
+
+impl<F, B, E> ResponseFuture<F, E>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+    B: Body,
+    E: 'static,
+{
+    #[inline(never)]
+    fn poll_recorded(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Response<ResponseBody<B>>, E>> {
         let this = self.project();
         let recording = this.recording;
         let result = match this.state.project() {
@@ -74,8 +101,7 @@ where
         };
         Poll::Ready(match result {
             Ok(response) => {
-                let has_ended =
-                    recording.is_some() && watch(recording, || response.body().is_end_stream());
+                let has_ended = watch(recording, || response.body().is_end_stream());
                 let recording = recording
                     .take()
                     .and_then(|recording| recording.answered(&response, has_ended));

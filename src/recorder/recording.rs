@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     call::{CallRecorder, Start},
+    carries::carries,
     classify::{as_error, classify},
     endpoint::Target,
     outcome::{Delivery, Facts, Outcome},
@@ -53,7 +54,7 @@ impl Recording {
             bytes_out: bytes_out(headers, request.body()),
             endpoint: OnceLock::new(),
         };
-        let mcp_session = !headers.is_empty() && headers.contains_key(&MCP_SESSION);
+        let mcp_session = carries(headers, &MCP_SESSION);
         call_sink(|| config.sink.started(request.method()));
         let extensions = request.extensions_mut();
         let parent = match extensions.is_empty() {

@@ -60,10 +60,13 @@ where
     }
 
     fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
-        let mut recording = self
-            .config
-            .as_ref()
-            .map(|config| Recording::begin(config, &mut request));
+        let Some(config) = &self.config else {
+            return match self.kept.take() {
+                None => ResponseFuture::calling(self.inner.call(request), None),
+                Some(error) => ResponseFuture::refused(error, None),
+            };
+        };
+        let mut recording = Some(Recording::begin(config, &mut request));
         if let Some(error) = self.kept.take() {
             if let Some(recording) = &recording {
                 recording.refused();

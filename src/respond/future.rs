@@ -1,5 +1,6 @@
 use std::{
     convert::Infallible,
+    error::Error,
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -17,7 +18,8 @@ use super::{accept::Format, body::ResponseBody, layer::RespondLayer, problem::Pr
 use crate::{
     diagnosis::Diagnosed,
     endpoint::Target,
-    error::{BoxError, find},
+    error::{BoxError, RetryError, find},
+    retried::Retried,
 };
 
 pin_project! {
@@ -91,12 +93,25 @@ where
         let problem = this.config.problem(&*error, &this.target.endpoint());
         let is_head = this.target.method() == Method::HEAD;
         let mut response = respond(&problem, *this.format, is_head);
+        if let Some(retried) = retried(&*error) {
+            // Whoever is outside need not repeat what was given up on.
+            response.extensions_mut().insert(retried);
+        }
         if let Some(diagnosed) = find::<Diagnosed>(&*error) {
             let diagnosis = diagnosed.diagnosis().clone();
             response.extensions_mut().insert(diagnosis);
         }
         Poll::Ready(Ok(response))
     }
+}
+
+/// Returns what repeating the call came to, from the error or the response that it was made of.
+fn retried(error: &(dyn Error + 'static)) -> Option<Retried> {
+    if let Some(error) = find::<RetryError>(error) {
+        return Some(error.retried());
+    }
+    let head = find::<Diagnosed>(error)?.response()?;
+    head.extensions.get().copied()
 }
 
 fn respond<B>(problem: &Problem, format: Format, is_head: bool) -> Response<ResponseBody<B>> {

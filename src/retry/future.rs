@@ -11,6 +11,7 @@ use tokio::time::Sleep;
 use tower_service::Service;
 
 use super::{
+    limit::RanOut,
     operation::{Operation, Verdict},
     pause::{Pause, has_body},
     replay::ReplayBody,
@@ -77,78 +78,126 @@ where
 {
     type Output = Result<Response<R>, BoxError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
-            match this.state.as_mut().project() {
-                StateProj::NotReady { error } => {
-                    let Some(error) = error.take() else {
-                        return Poll::Pending;
-                    };
-                    return Poll::Ready(Err(error));
+            let this = self.as_mut().project();
+            let StateProj::Calling { attempt } = this.state.project() else {
+                match ready!(self.as_mut().poll_between(cx)) {
+                    None => continue,
+                    Some(result) => return Poll::Ready(result),
                 }
-                StateProj::Calling { attempt } => {
-                    let Poll::Ready(result) = attempt.poll(cx) else {
-                        ready!(this.operation.poll_limit(this.timer, cx));
-                        this.state.set(State::Done);
-                        return Poll::Ready(this.operation.timed_out());
-                    };
-                    let result = result.map_err(Into::into);
-                    let (after, withdrawal) = match this.operation.judge(&result) {
-                        Verdict::Retry { after, withdrawal } => (after, withdrawal),
-                        Verdict::Stop(reason) => {
-                            return Poll::Ready(this.operation.finish(result, reason));
-                        }
-                    };
-                    // The attempt goes first: it may hold what the next one needs, a permit say.
-                    this.state.set(State::Done);
-                    // A service that will not be ready again says so, as a rule, at once. Then the
-                    // response is still whole and can be returned.
-                    if has_body(&result) && has_failed(this.service, cx) {
-                        return Poll::Ready(this.operation.finish(result, StopReason::NotReady));
-                    }
-                    let Some(request) = this.operation.next_request() else {
-                        let reason = StopReason::BodyNotReplayable;
-                        return Poll::Ready(this.operation.finish(result, reason));
-                    };
-                    let time_left = this.operation.time_left();
-                    let pause = Pause::new(result, request, after, time_left, withdrawal);
-                    let pause = Some(Box::new(pause));
-                    this.state.set(State::Pausing { pause });
+            };
+            let result = match attempt.poll(cx) {
+                // The way that nearly every call takes. The others are elsewhere, so that this one
+                // becomes part of whatever polls it.
+                Poll::Ready(Ok(response)) if this.operation.is_plain(response.status()) => {
+                    return Poll::Ready(Ok(response));
                 }
-                StateProj::Pausing { pause: paused } => {
-                    let (Some(pause), Some(service)) = (paused.as_mut(), this.service.as_mut())
-                    else {
-                        return Poll::Pending;
-                    };
-                    ready!(pause.poll(this.timer.as_mut(), cx));
-                    let ready = match service.poll_ready(cx) {
-                        Poll::Ready(ready) => ready.map_err(Into::into),
-                        Poll::Pending => {
-                            ready!(this.operation.poll_limit(this.timer, cx));
-                            let last = pause.take_last();
-                            this.state.set(State::Done);
-                            return Poll::Ready(match last {
-                                Some(last) => this.operation.finish(last, StopReason::NotReady),
-                                None => this.operation.out_of_time(),
-                            });
-                        }
-                    };
-                    if let Err(error) = ready {
-                        let last = pause.take_last().unwrap_or(Err(error));
-                        this.state.set(State::Done);
-                        return Poll::Ready(this.operation.finish(last, StopReason::NotReady));
-                    }
-                    let Some(pause) = paused.take() else {
-                        return Poll::Pending;
-                    };
-                    let request = this.operation.start(pause.end());
-                    let attempt = service.call(request);
-                    this.state.set(State::Calling { attempt });
-                }
-                StateProj::Done => return Poll::Pending,
+                Poll::Ready(result) => result.map_err(Into::into),
+                Poll::Pending => match ready!(this.operation.poll_attempt_limit(this.timer, cx)) {
+                    RanOut::Attempt(limit) => Err(this.operation.attempt_timed_out(limit)),
+                    RanOut::Total => return Poll::Ready(self.timed_out()),
+                },
+            };
+            if let Some(result) = self.as_mut().ended(result, cx) {
+                return Poll::Ready(result);
             }
         }
+    }
+}
+
+impl<S, F, B, R> ResponseFuture<S, F, B, R>
+where
+    S: Service<Request<ReplayBody<B>>, Response = Response<R>, Future = F> + Clone,
+    S::Error: Into<BoxError>,
+    B: Body + Unpin,
+    R: Body,
+{
+    /// Judges the result of an attempt. `None`: another one is to follow.
+    #[inline(never)]
+    fn ended(
+        self: Pin<&mut Self>,
+        result: Result<Response<R>, BoxError>,
+        cx: &mut Context<'_>,
+    ) -> Option<Result<Response<R>, BoxError>> {
+        let mut this = self.project();
+        let verdict = this.operation.judge(&result);
+        // The attempt goes first: it may hold what the next one needs, a permit say.
+        this.state.set(State::Done);
+        let (after, withdrawal) = match verdict {
+            Verdict::Retry { after, withdrawal } => (after, withdrawal),
+            Verdict::Stop(reason) => return Some(this.operation.finish(result, reason)),
+        };
+        // A service that will not be ready again says so, as a rule, at once. Then the response is
+        // still whole and can be returned.
+        if has_body(&result) && has_failed(this.service, cx) {
+            return Some(this.operation.finish(result, StopReason::NotReady));
+        }
+        let Some(request) = this.operation.next_request() else {
+            let reason = StopReason::BodyNotReplayable;
+            return Some(this.operation.finish(result, reason));
+        };
+        let time_left = this.operation.limits.time_left();
+        let pause = Pause::new(result, request, after, time_left, withdrawal);
+        let pause = Some(Box::new(pause));
+        this.state.set(State::Pausing { pause });
+        None
+    }
+
+    /// Goes on where no attempt is running. `None`: one has begun.
+    #[inline(never)]
+    fn poll_between(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Response<R>, BoxError>>> {
+        let mut this = self.project();
+        let paused = match this.state.as_mut().project() {
+            StateProj::NotReady { error } => {
+                return match error.take() {
+                    Some(error) => Poll::Ready(Some(Err(error))),
+                    None => Poll::Pending,
+                };
+            }
+            StateProj::Pausing { pause } => pause,
+            StateProj::Calling { .. } | StateProj::Done => return Poll::Pending,
+        };
+        let (Some(pause), Some(service)) = (paused.as_mut(), this.service.as_mut()) else {
+            return Poll::Pending;
+        };
+        ready!(pause.poll(this.timer.as_mut(), cx));
+        let ready = match service.poll_ready(cx) {
+            Poll::Ready(ready) => ready.map_err(Into::into),
+            Poll::Pending => {
+                ready!(this.operation.limits.poll_total(this.timer, cx));
+                let last = pause.take_last();
+                this.state.set(State::Done);
+                return Poll::Ready(Some(match last {
+                    Some(last) => this.operation.finish(last, StopReason::NotReady),
+                    None => this.operation.out_of_time(),
+                }));
+            }
+        };
+        if let Err(error) = ready {
+            let last = pause.take_last().unwrap_or(Err(error));
+            this.state.set(State::Done);
+            return Poll::Ready(Some(this.operation.finish(last, StopReason::NotReady)));
+        }
+        let Some(pause) = paused.take() else {
+            return Poll::Pending;
+        };
+        let request = this.operation.start(pause.end());
+        let attempt = service.call(request);
+        this.state.set(State::Calling { attempt });
+        Poll::Ready(None)
+    }
+
+    /// Ends the call, whose running attempt is dropped.
+    #[cold]
+    fn timed_out(self: Pin<&mut Self>) -> Result<Response<R>, BoxError> {
+        let mut this = self.project();
+        this.state.set(State::Done);
+        this.operation.timed_out()
     }
 }
 

@@ -186,6 +186,11 @@ impl RetryLayer {
         })
     }
 
+    /// Limits each attempt, to the head of its response, from when it first has to be waited for.
+    pub(crate) fn attempt_limit(self, limit: Duration) -> Self {
+        self.with(|rules| rules.attempt_limit = (limit != Duration::MAX).then_some(limit))
+    }
+
     /// Sets whether a [`RequestTimeout`](crate::RequestTimeout) extension replaces the limit for the
     /// whole call.
     pub(crate) fn request_timeout_is_total(self, is_total: bool) -> Self {

@@ -8,33 +8,91 @@ use tokio::time::{Instant, Sleep};
 
 use super::timer::poll_timer;
 
-/// The limit for a whole call: all its attempts, and the waits between them.
+/// The limits of a call: on the whole of it, with the waits between its attempts, and on the attempt
+/// that is running. One timer serves both.
+pub(super) struct Limits {
+    total: Option<Total>,
+    /// Known once the running attempt has kept us waiting.
+    attempt_ends: Option<Instant>,
+}
+
 #[derive(Clone, Copy)]
-pub(super) struct Limit {
-    pub(super) length: Duration,
+struct Total {
+    length: Duration,
     ends: Instant,
 }
 
-impl Limit {
-    /// Returns `None` for what is no limit: [`Duration::MAX`], or longer than any clock runs.
-    pub(super) fn starting_now(length: Duration) -> Option<Self> {
-        if length == Duration::MAX {
-            return None;
+/// Which limit has run out.
+pub(super) enum RanOut {
+    Attempt(Duration),
+    Total,
+}
+
+impl Limits {
+    /// Begins to count against the limit for the whole call. [`Duration::MAX`], or what is longer than
+    /// any clock runs, is none.
+    pub(super) fn start(total: Option<Duration>) -> Self {
+        let total = match total {
+            None | Some(Duration::MAX) => None,
+            Some(length) => Instant::now()
+                .checked_add(length)
+                .map(|ends| Total { length, ends }),
+        };
+        Self {
+            total,
+            attempt_ends: None,
         }
-        let ends = Instant::now().checked_add(length)?;
-        Some(Self { length, ends })
     }
 
-    /// Completes when the limit has run out; arms the timer when first asked.
-    pub(super) fn poll(&self, timer: Pin<&mut Option<Sleep>>, cx: &mut Context<'_>) -> Poll<()> {
-        // Had run out before it began: no need to ask a clock.
-        if self.length.is_zero() {
-            return Poll::Ready(());
-        }
-        poll_timer(timer, self.ends, cx)
+    pub(super) fn total(&self) -> Option<Duration> {
+        self.total.map(|total| total.length)
     }
 
-    pub(super) fn left(&self) -> Duration {
-        self.ends.saturating_duration_since(Instant::now())
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        let total = self.total?;
+        Some(total.ends.saturating_duration_since(Instant::now()))
+    }
+
+    /// An attempt begins.
+    pub(super) fn attempt_started(&mut self) {
+        self.attempt_ends = None;
+    }
+
+    /// Completes when the running attempt has to end. Its own limit, if it has one, counts from when it
+    /// first keeps us waiting.
+    pub(super) fn poll_attempt(
+        &mut self,
+        length: Option<Duration>,
+        timer: Pin<&mut Option<Sleep>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<RanOut> {
+        if let Some(length) = length {
+            if length.is_zero() {
+                return Poll::Ready(RanOut::Attempt(length));
+            }
+            if self.attempt_ends.is_none() {
+                self.attempt_ends = Instant::now().checked_add(length);
+            }
+            if let Some(ends) = self.attempt_ends {
+                if self.total.is_none_or(|total| ends <= total.ends) {
+                    return poll_timer(timer, ends, cx).map(|()| RanOut::Attempt(length));
+                }
+            }
+        }
+        self.poll_total(timer, cx).map(|()| RanOut::Total)
+    }
+
+    /// Completes when the limit for the whole call has run out.
+    pub(super) fn poll_total(
+        &self,
+        timer: Pin<&mut Option<Sleep>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        match self.total {
+            None => Poll::Pending,
+            // Had run out before it began: no need to ask a clock.
+            Some(total) if total.length.is_zero() => Poll::Ready(()),
+            Some(total) => poll_timer(timer, total.ends, cx),
+        }
     }
 }

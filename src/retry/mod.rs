@@ -83,6 +83,7 @@
 //!
 //! [RFC 9110 §9.2]: https://www.rfc-editor.org/rfc/rfc9110#section-9.2
 
+mod begin;
 mod connection;
 mod future;
 mod kept;

@@ -6,12 +6,15 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{Request, Response};
-use http_body::Body;
+use http::{Request, Response, StatusCode};
 use tokio::time::Sleep;
 
 use super::{
-    connection::ConnectionWatch, limit::Limit, replay::ReplayBody, rules::Rules, spare::Spare,
+    connection::ConnectionWatch,
+    limit::{Limits, RanOut},
+    replay::ReplayBody,
+    rules::Rules,
+    spare::Spare,
 };
 use crate::{
     attempt::{Answer, Attempt},
@@ -22,30 +25,29 @@ use crate::{
         Case, Failure, Permission, RetryDecision, decide, is_failure, is_given_up,
         is_retryable_error, is_retryable_status, retried_below,
     },
-    endpoint::{Endpoint, Target},
+    endpoint::Endpoint,
     error::{BoxError, RetryError, TimeoutError, TimeoutScope, is_timeout},
     outcome::{Delivery, Idempotency},
-    request_timeout::RequestTimeout,
-    retried::{MaxAttempts, Retried, StopReason},
+    retried::{Retried, StopReason},
     retry_after::retry_after,
 };
 
 /// One call, over all its attempts: what may be done, what was done, what came of it.
 pub(super) struct Operation<B> {
-    rules: Arc<Rules>,
-    spare: Spare<B>,
-    recorder: Option<CallRecorder>,
-    connection: Option<ConnectionWatch>,
-    idempotency: Idempotency,
-    permission: Permission,
-    max_attempts: u32,
+    pub(super) rules: Arc<Rules>,
+    pub(super) spare: Spare<B>,
+    pub(super) recorder: Option<CallRecorder>,
+    pub(super) connection: Option<ConnectionWatch>,
+    pub(super) idempotency: Idempotency,
+    pub(super) permission: Permission,
+    pub(super) max_attempts: u32,
     /// The attempts begun, the running one included.
-    number: u32,
+    pub(super) number: u32,
     /// The attempts that have ended, those of layers below included.
-    attempts: u32,
+    pub(super) attempts: u32,
     /// What is known of the attempts that have ended.
-    delivery: Option<Delivery>,
-    limit: Option<Limit>,
+    pub(super) delivery: Option<Delivery>,
+    pub(super) limits: Limits,
 }
 
 /// What follows from the end of an attempt.
@@ -60,62 +62,15 @@ pub(super) enum Verdict {
 }
 
 impl<B> Operation<B> {
-    /// Begins a call: returns it, and the request of its first attempt.
-    pub(super) fn begin(rules: &Arc<Rules>, request: Request<B>) -> (Self, Request<ReplayBody<B>>)
-    where
-        B: Body,
-    {
-        let idempotency = Idempotency::of(&request);
-        let permission = Permission::of(
-            &request,
-            idempotency,
-            rules.only_declared,
-            rules.repeat_unsent,
-        );
-        let mut recorder = None;
-        let mut max_attempts = rules.max_attempts;
-        let mut limit = rules.total_limit;
-        let extensions = request.extensions();
-        if !extensions.is_empty() {
-            recorder = CallRecorder::of(extensions).cloned();
-            if let Some(MaxAttempts(attempts)) = extensions.get() {
-                max_attempts = (*attempts).max(1);
-            }
-            if rules.request_timeout_is_total {
-                limit = extensions.get().map(|own: &RequestTimeout| own.0).or(limit);
-            }
-        }
-        let limit = limit.and_then(Limit::starting_now);
-
-        let (spare, mut request) = if may_repeat(permission, max_attempts) {
-            Spare::whole(request, rules.replay_limit)
-        } else {
-            let spare = match limit {
-                Some(_) => Spare::Target(Target::of(&request)),
-                None => Spare::Nothing,
-            };
-            (spare, request.map(ReplayBody::once))
-        };
-        let mut operation = Self {
-            rules: Arc::clone(rules),
-            spare,
-            recorder,
-            connection: None,
-            idempotency,
-            permission,
-            max_attempts,
-            number: 1,
-            attempts: 0,
-            delivery: None,
-            limit,
-        };
-        operation.announce(&mut request);
-        (operation, request)
+    /// Returns whether an answer is good, and the first: there is nothing to judge then.
+    #[inline]
+    pub(super) fn is_plain(&self, status: StatusCode) -> bool {
+        self.number == 1 && !is_failure(status)
     }
 
     /// Returns whether there may be another attempt at all.
     pub(super) fn may_repeat(&self) -> bool {
-        may_repeat(self.permission, self.max_attempts)
+        matches!(self.spare, Spare::Whole { .. } | Spare::Short { .. })
     }
 
     /// Makes the request of the next attempt, unless it cannot be made after all.
@@ -126,14 +81,24 @@ impl<B> Operation<B> {
     /// Begins the next attempt, by this request.
     pub(super) fn start(&mut self, mut request: Request<ReplayBody<B>>) -> Request<ReplayBody<B>> {
         self.number = self.number.saturating_add(1);
-        self.announce(&mut request);
+        self.limits.attempt_started();
+        if self.announces() {
+            self.announce(&mut request);
+        }
         request
     }
 
+    /// Returns whether there is anything to [announce](Self::announce).
+    #[inline]
+    pub(super) fn announces(&self) -> bool {
+        self.rules.announce.is_some() || self.rules.capture_connection
+    }
+
     /// Adds to an attempt's request what only this attempt has.
-    fn announce<T>(&mut self, request: &mut Request<T>) {
+    #[cold]
+    pub(super) fn announce<T>(&mut self, request: &mut Request<T>) {
         if let Some(announce) = &self.rules.announce {
-            announce(self.number, self.time_left(), request.headers_mut());
+            announce(self.number, self.limits.time_left(), request.headers_mut());
         }
         if self.rules.capture_connection {
             self.connection = Some(ConnectionWatch::on(request));
@@ -141,6 +106,7 @@ impl<B> Operation<B> {
     }
 
     /// Judges the result of an attempt.
+    #[inline(never)]
     pub(super) fn judge<R>(&mut self, result: &Result<Response<R>, BoxError>) -> Verdict {
         let (answer, below, delivery, retryable) = match result {
             Ok(response) => {
@@ -190,7 +156,7 @@ impl<B> Operation<B> {
                 .delay(self.number, self.rules.random.draw()),
             retry_after: self.retry_after(answer),
             retry_after_limit: self.rules.retry_after_limit.unwrap_or(Duration::MAX),
-            time_left: self.time_left(),
+            time_left: self.limits.time_left(),
         };
         if let (Some(retry_if), Failure::Retryable | Failure::NotRetryable) =
             (&self.rules.retry_if, case.failure)
@@ -234,6 +200,7 @@ impl<B> Operation<B> {
     }
 
     /// Gives the call's result what the layers above may want to know of the attempts.
+    #[inline(never)]
     pub(super) fn finish<R>(
         &self,
         result: Result<Response<R>, BoxError>,
@@ -264,16 +231,22 @@ impl<B> Operation<B> {
         }
     }
 
-    /// Completes when the limit for the whole call has run out.
-    pub(super) fn poll_limit(
-        &self,
+    /// Completes when the running attempt has to end.
+    pub(super) fn poll_attempt_limit(
+        &mut self,
         timer: Pin<&mut Option<Sleep>>,
         cx: &mut Context<'_>,
-    ) -> Poll<()> {
-        match &self.limit {
-            None => Poll::Pending,
-            Some(limit) => limit.poll(timer, cx),
-        }
+    ) -> Poll<RanOut> {
+        let limit = self.rules.attempt_limit;
+        self.limits.poll_attempt(limit, timer, cx)
+    }
+
+    /// Makes the error of an attempt that ran out of its own limit.
+    pub(super) fn attempt_timed_out(&self, limit: Duration) -> BoxError {
+        timeout_error(
+            self.endpoint()
+                .map(|endpoint| TimeoutError::new(endpoint, limit, TimeoutScope::Head)),
+        )
     }
 
     /// Ends the call whose running attempt was dropped at the limit.
@@ -289,19 +262,11 @@ impl<B> Operation<B> {
 
     /// Ends the call at the limit, where no attempt was running and no result is left to return.
     pub(super) fn out_of_time<R>(&self) -> Result<Response<R>, BoxError> {
-        let error: BoxError = match (self.endpoint(), self.limit) {
-            (Some(endpoint), Some(limit)) => Box::new(
-                TimeoutError::new(endpoint, limit.length, TimeoutScope::Head)
-                    .with_attempts(self.attempts),
-            ),
-            // Not reached: the limit that ran out is there, and then the target was kept.
-            _ => Box::new(std::io::Error::from(std::io::ErrorKind::TimedOut)),
-        };
+        let error = self.endpoint().zip(self.limits.total());
+        let error = timeout_error(error.map(|(endpoint, limit)| {
+            TimeoutError::new(endpoint, limit, TimeoutScope::Head).with_attempts(self.attempts)
+        }));
         self.finish(Err(error), StopReason::TotalLimitReached)
-    }
-
-    pub(super) fn time_left(&self) -> Option<Duration> {
-        self.limit.map(|limit| limit.left())
     }
 
     fn note(&mut self, below: Option<Retried>, delivery: Delivery) {
@@ -374,8 +339,12 @@ impl<B> Operation<B> {
     }
 }
 
-fn may_repeat(permission: Permission, max_attempts: u32) -> bool {
-    max_attempts > 1 && !matches!(permission, Permission::Never(_))
+fn timeout_error(error: Option<TimeoutError>) -> BoxError {
+    match error {
+        Some(error) => Box::new(error),
+        // Not reached: where there is a limit, the target was kept.
+        None => Box::new(std::io::Error::from(std::io::ErrorKind::TimedOut)),
+    }
 }
 
 fn status_code(answer: Answer<'_>) -> Option<u16> {

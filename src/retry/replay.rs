@@ -69,6 +69,15 @@ impl<B: Body> ReplayBody<B> {
     }
 }
 
+impl<B> ReplayBody<B> {
+    /// The body of a request that has none.
+    pub(crate) fn empty() -> Self {
+        Self {
+            source: Source::Ended(SizeHint::with_exact(0)),
+        }
+    }
+}
+
 impl<B> Replay<B> {
     /// Returns whether the request could be sent once more, were it now.
     pub(crate) fn can_replay(&self) -> bool {
@@ -113,8 +122,11 @@ impl<B> Replay<B> {
 
 impl<B> Drop for Replay<B> {
     fn drop(&mut self) {
-        if let Some(mut state) = self.kept.state() {
-            state.close();
+        // An attempt may still be sending its body; as a rule it has done so.
+        if Arc::strong_count(&self.kept) > 1 {
+            if let Some(mut state) = self.kept.state() {
+                state.close();
+            }
         }
     }
 }
@@ -182,6 +194,15 @@ where
             Source::Kept { kept, attempt } => kept
                 .state()
                 .map_or_else(SizeHint::default, |state| state.size_hint(*attempt)),
+        }
+    }
+}
+
+/// What a layer that follows redirects sends where a body is not wanted.
+impl<B: Default> Default for ReplayBody<B> {
+    fn default() -> Self {
+        Self {
+            source: Source::Alone(B::default()),
         }
     }
 }

@@ -32,6 +32,7 @@ pub(super) struct Rules {
     pub(super) retry_after_limit: Option<Duration>,
     pub(super) replay_limit: usize,
     pub(super) total_limit: Option<Duration>,
+    pub(super) attempt_limit: Option<Duration>,
     pub(super) request_timeout_is_total: bool,
     pub(super) only_declared: bool,
     pub(super) repeat_unsent: bool,
@@ -52,6 +53,7 @@ impl Rules {
             retry_after_limit: Some(Duration::from_secs(30)),
             replay_limit: 64 * 1024,
             total_limit: None,
+            attempt_limit: None,
             request_timeout_is_total: false,
             only_declared: false,
             repeat_unsent: true,
@@ -65,8 +67,11 @@ impl Rules {
     }
 
     /// Takes note of a new call.
+    #[inline]
     pub(super) fn welcome<B>(&self, request: &Request<B>) {
-        self.warn_if_undeclared(request);
+        if self.only_declared {
+            self.warn_if_undeclared(request);
+        }
         if let Some(budget) = &self.budget {
             budget.deposit();
         }
@@ -75,10 +80,7 @@ impl Rules {
     /// Says once that there is a request which declares nothing, where only declared ones are
     /// repeated: somebody forgot to, and would otherwise find out in the next outage.
     fn warn_if_undeclared<B>(&self, request: &Request<B>) {
-        if self.only_declared
-            && Idempotency::declared(request).is_none()
-            && !self.warned.swap(true, Ordering::Relaxed)
-        {
+        if Idempotency::declared(request).is_none() && !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 endpoint = %Endpoint::of(request),
                 "request declares no idempotency and is never repeated; further ones are not reported",

@@ -52,13 +52,14 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let not_ready = self.not_ready.take();
-        if not_ready.is_none() {
-            self.rules.welcome(&request);
-        }
-        let (operation, request) = Operation::begin(&self.rules, request);
-        if let Some(error) = not_ready {
+        if let Some(error) = self.not_ready.take() {
+            let (operation, _) = Operation::begin(&self.rules, request);
             return ResponseFuture::not_ready(operation, error);
+        }
+        self.rules.welcome(&request);
+        let (mut operation, mut request) = Operation::begin(&self.rules, request);
+        if operation.announces() {
+            operation.announce(&mut request);
         }
         // The instance that was polled ready is the one that is called; what is kept for later is a
         // clone, which has its own readiness to wait for.

@@ -1,4 +1,4 @@
-use http::{Extensions, Request};
+use http::{Extensions, Request, Version, request::Parts};
 use http_body::Body;
 
 use super::replay::{Replay, ReplayBody};
@@ -11,6 +11,12 @@ pub(super) enum Spare<B> {
         replay: Replay<B>,
         extensions: Extensions,
     },
+    /// All of it, where it has neither headers nor a body and its URI is short: no block is needed.
+    Short {
+        target: Target,
+        version: Version,
+        extensions: Extensions,
+    },
     /// As much as a `TimeoutError` says.
     Target(Target),
     /// Nothing: no later attempt and no error of ours can come of it.
@@ -19,14 +25,20 @@ pub(super) enum Spare<B> {
 
 impl<B: Body> Spare<B> {
     /// Keeps all of a request, with up to `limit` bytes of its body.
-    pub(super) fn whole(request: Request<B>, limit: usize) -> (Self, Request<ReplayBody<B>>) {
-        let (head, body) = request.into_parts();
-        let (body, replay) = ReplayBody::kept(&head, body, limit);
-        let spare = Self::Whole {
-            replay,
-            extensions: clone_of(&head.extensions),
-        };
-        (spare, Request::from_parts(head, body))
+    pub(super) fn whole(head: &Parts, body: B, limit: usize) -> (Self, ReplayBody<B>) {
+        let extensions = clone_of(&head.extensions);
+        if head.headers.is_empty() && body.is_end_stream() && body.size_hint().exact() == Some(0) {
+            if let Some(target) = Target::in_place(&head.method, &head.uri) {
+                let spare = Self::Short {
+                    target,
+                    version: head.version,
+                    extensions,
+                };
+                return (spare, ReplayBody::once(body));
+            }
+        }
+        let (body, replay) = ReplayBody::kept(head, body, limit);
+        (Self::Whole { replay, extensions }, body)
     }
 }
 
@@ -35,16 +47,27 @@ impl<B> Spare<B> {
     pub(super) fn can_replay(&self) -> bool {
         match self {
             Self::Whole { replay, .. } => replay.can_replay(),
+            Self::Short { .. } => true,
             Self::Target(_) | Self::Nothing => false,
         }
     }
 
     /// Makes the request of the next attempt. From then on the attempt before reads no more of the body.
     pub(super) fn request(&self) -> Option<Request<ReplayBody<B>>> {
-        let Self::Whole { replay, extensions } = self else {
-            return None;
+        let (mut request, extensions) = match self {
+            Self::Whole { replay, extensions } => (replay.request()?, extensions),
+            Self::Short {
+                target,
+                version,
+                extensions,
+            } => {
+                let mut request = Request::new(ReplayBody::empty());
+                (*request.method_mut(), *request.uri_mut()) = target.restore()?;
+                *request.version_mut() = *version;
+                (request, extensions)
+            }
+            Self::Target(_) | Self::Nothing => return None,
         };
-        let mut request = replay.request()?;
         *request.extensions_mut() = clone_of(extensions);
         Some(request)
     }
@@ -52,7 +75,7 @@ impl<B> Spare<B> {
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         match self {
             Self::Whole { replay, .. } => replay.endpoint(),
-            Self::Target(target) => Some(target.endpoint()),
+            Self::Short { target, .. } | Self::Target(target) => Some(target.endpoint()),
             Self::Nothing => None,
         }
     }

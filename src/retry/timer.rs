@@ -1,11 +1,17 @@
 use std::{
-    pin::Pin,
+    pin::{Pin, pin},
     task::{Context, Poll},
 };
 
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::{
+    task::coop::unconstrained,
+    time::{Instant, Sleep, sleep_until},
+};
 
 /// Completes at `at`. The timer is made when it is first needed, and used again for other instants.
+///
+/// It does not answer to the task's cooperative budget: the attempt may have used that up, and would
+/// then never be seen to be late.
 pub(super) fn poll_timer(
     mut timer: Pin<&mut Option<Sleep>>,
     at: Instant,
@@ -17,7 +23,7 @@ pub(super) fn poll_timer(
         Some(_) => {}
     }
     match timer.as_pin_mut() {
-        Some(sleep) => sleep.poll(cx),
+        Some(sleep) => pin!(unconstrained(sleep)).poll(cx),
         None => Poll::Pending,
     }
 }

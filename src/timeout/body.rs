@@ -82,3 +82,9 @@ where
         self.inner.size_hint()
     }
 }
+
+impl<B: Default> Default for TimeoutBody<B> {
+    fn default() -> Self {
+        Self::new(B::default(), None)
+    }
+}

@@ -11,11 +11,14 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// calculation with instants far from their end.
 const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
+/// Returns whether a limit can run out at all.
+pub(super) fn is_limit(limit: Duration) -> bool {
+    limit < FOREVER
+}
+
 /// Returns `since + limit`, or `None` if that never comes.
 pub(super) fn deadline(since: Instant, limit: Duration) -> Option<Instant> {
-    if limit >= FOREVER {
-        return None;
-    }
+    is_limit(limit).then_some(())?;
     since.checked_add(limit)
 }
 

@@ -34,7 +34,8 @@ pin_project! {
             inner: F,
             #[pin]
             countdown: Countdown,
-            target: Target,
+            // `None` where there is no limit to run out of.
+            target: Option<Target>,
             body: Option<Arc<BodyLimits>>,
         },
         // The service could not be made ready; it is not called.
@@ -46,7 +47,7 @@ impl<F> ResponseFuture<F> {
     pub(super) fn running(
         inner: F,
         limit: Duration,
-        target: Target,
+        target: Option<Target>,
         body: Option<Arc<BodyLimits>>,
     ) -> Self {
         Self {
@@ -84,10 +85,16 @@ where
                 // Inner first: an answer that is ready wins over a limit that has run out.
                 if let Poll::Ready(result) = inner.poll(cx) {
                     return Poll::Ready(match result {
-                        Ok(response) => Ok(wrap(response, target, body)),
+                        Ok(response) if body.is_none() => {
+                            Ok(response.map(|body| ResponseBody::new(body, None)))
+                        }
+                        Ok(response) => Ok(watched(response, target.take(), body.take())),
                         Err(error) => Err(error.into()),
                     });
                 }
+                let Some(target) = target else {
+                    return Poll::Pending;
+                };
                 let limit = countdown.limit();
                 let elapsed = ready!(countdown.poll_expired(cx));
                 let error = TimeoutError::new(target.endpoint(), limit, TimeoutScope::Head);
@@ -102,14 +109,14 @@ where
     }
 }
 
-fn wrap<B>(
+fn watched<B>(
     response: Response<B>,
-    target: &Target,
-    body: &mut Option<Arc<BodyLimits>>,
+    target: Option<Target>,
+    limits: Option<Arc<BodyLimits>>,
 ) -> Response<ResponseBody<B>> {
-    let watch = body.take().map(|limits| {
+    let watch = target.zip(limits).map(|(target, limits)| {
         let total = limits.total_for(response.headers());
-        Watch::new(target.clone(), limits, total)
+        Watch::new(target, limits, total)
     });
     response.map(|body| ResponseBody::new(body, watch))
 }

@@ -11,7 +11,6 @@ use crate::{endpoint::Endpoint, request_timeout::RequestTimeout};
 pub struct TimeoutLayer {
     limit: Duration,
     limit_for: Option<LimitHook>,
-    heeds_extension: bool,
     /// Shared by all calls, so that those without limits on bodies carry one null pointer.
     body: Option<Arc<BodyLimits>>,
 }
@@ -31,7 +30,6 @@ impl TimeoutLayer {
         Self {
             limit,
             limit_for: None,
-            heeds_extension: true,
             body: None,
         }
     }
@@ -77,23 +75,14 @@ impl TimeoutLayer {
         self
     }
 
-    /// Makes this layer look past [`RequestTimeout`]: in a stack with two limits the extension
-    /// replaces one of them only.
-    pub(crate) fn without_extension(mut self) -> Self {
-        self.heeds_extension = false;
-        self
-    }
-
     fn body_limits(&mut self) -> &mut BodyLimits {
         Arc::make_mut(self.body.get_or_insert_default())
     }
 
     /// Returns the limit for the head of the response to `request`.
     pub(super) fn limit_of<B>(&self, request: &Request<B>) -> Duration {
-        if self.heeds_extension {
-            if let Some(RequestTimeout(limit)) = request.extensions().get() {
-                return *limit;
-            }
+        if let Some(RequestTimeout(limit)) = request.extensions().get() {
+            return *limit;
         }
         self.limit_for
             .as_ref()

@@ -3,7 +3,7 @@ use std::task::{Context, Poll, ready};
 use http::{Request, Response};
 use tower_service::Service;
 
-use super::{body::ResponseBody, future::ResponseFuture, layer::TimeoutLayer};
+use super::{body::ResponseBody, countdown::is_limit, future::ResponseFuture, layer::TimeoutLayer};
 use crate::{endpoint::Target, error::BoxError};
 
 /// Limits how long the responses of a service may take. See the [module](super) for an example.
@@ -52,8 +52,9 @@ where
         if let Some(error) = self.not_ready.take() {
             return ResponseFuture::not_ready(error);
         }
-        let target = Target::templated(&request);
         let limit = self.config.limit_of(&request);
-        ResponseFuture::running(self.inner.call(request), limit, target, self.config.body())
+        let body = self.config.body();
+        let target = (is_limit(limit) || body.is_some()).then(|| Target::templated(&request));
+        ResponseFuture::running(self.inner.call(request), limit, target, body)
     }
 }

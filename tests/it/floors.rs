@@ -14,6 +14,7 @@ const VOCABULARY: &[&str] = &[
     "attempt",
     "attempts",
     "call",
+    "carries",
     "class",
     "endpoint",
     "error",
@@ -69,7 +70,7 @@ const PURE: &[&str] = &[
 
 /// One directory each; they never import each other.
 const LAYERS: &[&str] = &[
-    "diagnose", "dispatch", "recorder", "respond", "retry", "timeout",
+    "diagnose", "dispatch", "recorder", "reqwest", "respond", "retry", "timeout", "tonic",
 ];
 
 const STACK: &[&str] = &["guide", "stack"];

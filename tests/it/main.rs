@@ -2,6 +2,20 @@
 
 mod classify;
 mod conformance;
+mod contract_attack;
+mod contract_bodies;
+mod contract_hostile;
+mod contract_layers;
+mod contract_line;
+mod contract_message;
+mod contract_payload;
+mod contract_record;
+mod contract_retry;
+mod contract_signatures;
+mod contract_sockets;
+mod contract_timeout;
+mod contract_vocabulary;
+mod contract_waits;
 mod diagnose;
 mod diagnose_bodies;
 mod diagnose_inspect;
@@ -12,9 +26,12 @@ mod diagnose_server;
 mod diagnose_sockets;
 mod floors;
 mod record;
+mod server_stack;
+mod server_stack_ends;
 mod source;
 mod support;
 
+mod relogin;
 mod respond;
 mod respond_axum;
 mod retry;

@@ -184,7 +184,7 @@ fn the_work_grows_with_the_text_and_not_with_its_square() {
         ("x-token", "://a?a=/"),
     ]);
     let secrets = Secrets::of(&map, &[]);
-    let scrubber = Scrubber::new(&secrets, None, "");
+    let scrubber = Scrubber::new(&secrets, Address::default());
     for unit in [
         "a",
         "a ",

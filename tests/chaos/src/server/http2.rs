@@ -1,0 +1,481 @@
+//! HTTP/2 by hand.
+
+use std::collections::BTreeMap;
+
+use super::{Gone, Server, Step, answer::Answer, ledger::Ticket, pen::Pen};
+use crate::{
+    random::Random,
+    support::h2_by_hand::{
+        ACK, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, Frame, GOAWAY, HEADERS,
+        INTERNAL_ERROR, NO_ERROR, PING, PROTOCOL_ERROR, REFUSED_STREAM, RST_STREAM, SETTINGS,
+        frame,
+    },
+};
+
+const CONTINUATION: u8 = 9;
+const WINDOW_UPDATE: u8 = 8;
+const PADDED: u8 = 8;
+const PRIORITY: u8 = 0x20;
+
+/// The largest payload that everybody takes.
+const FRAME: usize = 16 * 1024;
+
+/// One connection.
+pub(super) struct Connection {
+    server: Server,
+    pub(super) pen: Pen,
+    pub(super) random: Random,
+    buffer: Vec<u8>,
+    decoder: hpack::Decoder<'static>,
+    streams: BTreeMap<u32, Stream>,
+    /// The highest stream that was acted on.
+    acted: u32,
+    /// The promise not to process any stream above.
+    last: u32,
+    /// A head that goes on in CONTINUATION frames, with its flags.
+    head: Option<(u32, u8, Vec<u8>)>,
+}
+
+struct Stream {
+    ticket: Ticket,
+    /// Answered, or left alone for good.
+    is_done: bool,
+}
+
+impl Connection {
+    pub(super) fn new(server: Server, pen: Pen, random: Random) -> Self {
+        Self {
+            server,
+            pen,
+            random,
+            buffer: Vec::new(),
+            decoder: hpack::Decoder::new(),
+            streams: BTreeMap::new(),
+            acted: 0,
+            last: u32::MAX >> 1,
+            head: None,
+        }
+    }
+
+    pub(super) async fn run(mut self) -> Step {
+        if self.pen.goes_wrong(4) {
+            self.pen
+                .write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+                .await?;
+            return self.pen.close();
+        }
+        while self.buffer.len() < 24 {
+            self.pen.read_more(&mut self.buffer).await?;
+        }
+        self.buffer.drain(..24);
+        let settings = self.settings();
+        self.pen.write(&frame(SETTINGS, 0, 0, &settings)).await?;
+        loop {
+            let next = self.frame().await?;
+            self.take(next).await?;
+            if self.pen.goes_wrong(2) {
+                self.spite().await?;
+            }
+        }
+    }
+
+    fn settings(&mut self) -> Vec<u8> {
+        let mut payload = Vec::new();
+        let mut put = |id: u16, value: u32| {
+            payload.extend(id.to_be_bytes());
+            payload.extend(value.to_be_bytes());
+        };
+        if self.pen.goes_wrong(20) {
+            let random = &mut self.random;
+            match random.below(8) {
+                // No stream may be opened, or one.
+                0 => put(3, random.below(2) as u32),
+                // No body may be sent, little of it, or more than there may be.
+                1 => put(4, *random.pick(&[0, 1, 100, 0x7fff_ffff, 0x8000_0000])),
+                2 => put(5, *random.pick(&[0, 100, 16_384, 0xff_ffff, 0xffff_ffff])),
+                3 => put(6, random.below(100) as u32),
+                4 => put(2, random.below(3) as u32),
+                5 => put(0x99, 1),
+                6 => put(1, 0),
+                _ => payload.extend([0, 1, 2]),
+            }
+        }
+        payload
+    }
+
+    async fn frame(&mut self) -> Step<Frame> {
+        loop {
+            let mut bytes = self.buffer.as_slice();
+            if let Some(frame) = read_whole(&mut bytes).await {
+                let left = bytes.len();
+                self.buffer.drain(..self.buffer.len() - left);
+                return Ok(frame);
+            }
+            self.pen.read_more(&mut self.buffer).await?;
+        }
+    }
+
+    async fn take(&mut self, next: Frame) -> Step {
+        match next.kind {
+            SETTINGS if next.flags & ACK == 0 => {
+                if !self.pen.goes_wrong(3) {
+                    self.pen.write(&frame(SETTINGS, ACK, 0, &[])).await?;
+                }
+            }
+            PING if next.flags & ACK == 0 => {
+                self.pen.write(&frame(PING, ACK, 0, &next.payload)).await?;
+            }
+            HEADERS => {
+                let block = unpadded(&next);
+                self.on_block(next.stream, next.flags, block).await?;
+            }
+            CONTINUATION => {
+                if let Some((id, flags, mut block)) = self.head.take() {
+                    block.extend(&next.payload);
+                    self.on_block(id, flags | next.flags & END_HEADERS, block)
+                        .await?;
+                }
+            }
+            DATA => {
+                let Some(stream) = self.streams.get(&next.stream) else {
+                    return Ok(());
+                };
+                let ticket = stream.ticket;
+                let data = unpadded(&next);
+                self.server.ledger.read(ticket, &data);
+                // Sometimes it forgets to give back what was used up.
+                if !next.payload.is_empty() && !self.pen.goes_wrong(2) {
+                    let length = (next.payload.len() as u32).to_be_bytes();
+                    let mut out = frame(WINDOW_UPDATE, 0, 0, &length);
+                    out.extend(frame(WINDOW_UPDATE, 0, next.stream, &length));
+                    self.pen.write(&out).await?;
+                }
+                if next.flags & END_STREAM != 0 {
+                    self.end_of_body(next.stream, ticket).await?;
+                }
+            }
+            RST_STREAM => {
+                self.streams.remove(&next.stream);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn on_block(&mut self, id: u32, flags: u8, block: Vec<u8>) -> Step {
+        if flags & END_HEADERS == 0 {
+            self.head = Some((id, flags, block));
+            return Ok(());
+        }
+        let Ok(fields) = self.decoder.decode(&block) else {
+            self.server
+                .ledger
+                .fault("a head that HPACK cannot read".to_owned());
+            return Err(Gone);
+        };
+        if let Some(stream) = self.streams.get(&id) {
+            // Trailers.
+            let ticket = stream.ticket;
+            if flags & END_STREAM != 0 {
+                self.end_of_body(id, ticket).await?;
+            }
+            return Ok(());
+        }
+        let field = |name: &str| {
+            let found = fields.iter().find(|(key, _)| key == name.as_bytes());
+            found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+        };
+        let path = field(":path").unwrap_or_default();
+        let attempt = field("x-attempt").unwrap_or_default();
+        let framing = match field("content-length") {
+            Some(_) => "length",
+            None if flags & END_STREAM != 0 => "none",
+            None => "open",
+        };
+        let Some(ticket) = self
+            .server
+            .ledger
+            .arrived(&path, &attempt, framing.to_owned())
+        else {
+            self.server
+                .ledger
+                .fault(format!("a strange path: {path:?}"));
+            return Err(Gone);
+        };
+        let is_refused = id > self.last;
+        let stream = Stream {
+            ticket,
+            is_done: is_refused,
+        };
+        self.streams.insert(id, stream);
+        if is_refused {
+            self.server.ledger.refused(ticket);
+            return Ok(());
+        }
+        if flags & END_STREAM != 0 {
+            self.end_of_body(id, ticket).await
+        } else if self.pen.goes_wrong(10) {
+            self.act(id, ticket).await
+        } else {
+            Ok(())
+        }
+    }
+
+    async fn end_of_body(&mut self, id: u32, ticket: Ticket) -> Step {
+        self.server.ledger.ended(ticket);
+        match self.streams.get(&id) {
+            Some(stream) if !stream.is_done => self.act(id, ticket).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Does something with a request: once for each.
+    async fn act(&mut self, id: u32, ticket: Ticket) -> Step {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.is_done = true;
+        }
+        if self.pen.goes_wrong(45) {
+            match self.random.below(8) {
+                0 | 1 => {
+                    self.server.ledger.refused(ticket);
+                    return self.reset(id, REFUSED_STREAM).await;
+                }
+                2 => {
+                    self.acted = self.acted.max(id);
+                    let code = self.error();
+                    return self.reset(id, code).await;
+                }
+                3 => return self.go_away(id, ticket).await,
+                4 => {
+                    // Never answered.
+                    self.acted = self.acted.max(id);
+                    return Ok(());
+                }
+                5 => {
+                    self.acted = self.acted.max(id);
+                    return self.pen.end(true).await;
+                }
+                _ => self.pen.hesitate().await,
+            }
+        }
+        self.acted = self.acted.max(id);
+        self.answer(id, ticket).await
+    }
+
+    fn error(&mut self) -> u32 {
+        // REFUSED_STREAM would say that the stream was not processed.
+        *self.random.pick(&[
+            NO_ERROR,
+            PROTOCOL_ERROR,
+            INTERNAL_ERROR,
+            3,
+            5,
+            8,
+            ENHANCE_YOUR_CALM,
+            13,
+            0xdead_beef,
+        ])
+    }
+
+    async fn reset(&mut self, id: u32, code: u32) -> Step {
+        let out = frame(RST_STREAM, 0, id, &code.to_be_bytes());
+        self.pen.write_promise(&out).await
+    }
+
+    /// Sends the client away: this stream and later ones, or only later ones.
+    async fn go_away(&mut self, id: u32, ticket: Ticket) -> Step {
+        let spares_it = self.random.percent(50) || self.acted > id;
+        if spares_it {
+            self.acted = self.acted.max(id);
+        }
+        // What was acted on cannot be taken back, and a promise cannot be widened.
+        let last = match self.random.below(3) {
+            0 if spares_it => u32::MAX >> 1,
+            _ => self.acted,
+        };
+        self.last = last.min(self.last);
+        for (other, stream) in &self.streams {
+            if *other > self.last {
+                self.server.ledger.refused(stream.ticket);
+            }
+        }
+        let code = if self.random.percent(50) {
+            NO_ERROR
+        } else {
+            self.error()
+        };
+        let payload = [self.last.to_be_bytes(), code.to_be_bytes()].concat();
+        self.pen
+            .write_promise(&frame(GOAWAY, 0, 0, &payload))
+            .await?;
+        if spares_it && self.random.percent(50) {
+            return self.answer(id, ticket).await;
+        }
+        match self.random.below(3) {
+            0 => self.pen.close(),
+            1 => self.pen.end(false).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn answer(&mut self, id: u32, ticket: Ticket) -> Step {
+        let wrong = self.pen.goes_wrong(40);
+        let call = &self.server.plan.calls[ticket.call];
+        let answer = Answer::draw(&mut self.random, call, self.server.plan.faults, wrong);
+        let random = &mut self.random;
+        let mut out = Vec::new();
+        for status in &answer.interim {
+            let block = head(*status, &[]);
+            out.extend(frame(HEADERS, END_HEADERS, id, &block));
+        }
+        let mut headers = answer.headers.clone();
+        if wrong && random.percent(20) {
+            let odd = random.pick(&[
+                ("content-length", "7"),
+                ("content-length", "99999999999"),
+                ("content-length", "x"),
+                ("Upper-Case", "no"),
+                ("connection", "close"),
+                ("", "no name"),
+                (":path", "/pseudo"),
+            ]);
+            headers.push((odd.0.to_owned(), odd.1.to_owned()));
+        }
+        let body = &answer.body;
+        let is_over = answer.is_bare || body.is_empty() && answer.trailers.is_empty();
+        let block = if wrong && random.percent(6) {
+            random.noise(20)
+        } else {
+            head(answer.status, &headers)
+        };
+        let ends = if is_over { END_STREAM } else { 0 };
+        out.extend(split_head(id, ends, &block));
+        if !is_over {
+            let size = (1 + random.index(body.len().max(1)))
+                .max(body.len() / 100)
+                .min(FRAME);
+            let mut pieces = body.chunks(size).peekable();
+            while let Some(piece) = pieces.next() {
+                let is_last = pieces.peek().is_none()
+                    && answer.trailers.is_empty()
+                    && !answer.is_endless
+                    && !(wrong && random.percent(10));
+                if random.percent(10) {
+                    // Padding; a frame has room for it beside the piece.
+                    let piece = &piece[..piece.len().min(FRAME - 40)];
+                    let padded = [&[7][..], piece, &[0; 7]].concat();
+                    let ends = if is_last { END_STREAM } else { 0 };
+                    out.extend(frame(DATA, PADDED | ends, id, &padded));
+                } else {
+                    let ends = if is_last { END_STREAM } else { 0 };
+                    out.extend(frame(DATA, ends, id, piece));
+                }
+            }
+        }
+        self.pen.write(&out).await?;
+        if is_over {
+            return Ok(());
+        }
+        if answer.is_endless {
+            // As much as fits into the client's window, or more.
+            let count = *self.random.pick(&[60, 60, 400]);
+            for _ in 0..count {
+                self.pen.write(&frame(DATA, 0, id, &[b'z'; FRAME])).await?;
+            }
+            return Ok(());
+        }
+        if !answer.trailers.is_empty() {
+            let block = literals(&answer.trailers);
+            self.pen
+                .write(&frame(HEADERS, END_HEADERS | END_STREAM, id, &block))
+                .await?;
+        }
+        if wrong && self.random.percent(30) {
+            // Twice is once too often.
+            let code = self.error();
+            self.reset(id, code).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns a stream that has been used, if there is one.
+    pub(super) fn some_stream(&self) -> u32 {
+        self.streams.keys().next_back().copied().unwrap_or(1)
+    }
+}
+
+/// Reads one frame from bytes, if all of it is there.
+async fn read_whole(bytes: &mut &[u8]) -> Option<Frame> {
+    let head: &[u8; 9] = bytes.first_chunk()?;
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+    if bytes.len() < 9 + length {
+        return None;
+    }
+    Frame::read(bytes).await.ok()
+}
+
+/// Returns the payload without padding and priority.
+fn unpadded(frame: &Frame) -> Vec<u8> {
+    let mut payload = frame.payload.as_slice();
+    if frame.flags & PADDED != 0 {
+        if let Some((padding, rest)) = payload.split_first() {
+            payload = &rest[..rest.len().saturating_sub(usize::from(*padding))];
+        }
+    }
+    if frame.kind == HEADERS && frame.flags & PRIORITY != 0 {
+        payload = payload.get(5..).unwrap_or_default();
+    }
+    payload.to_vec()
+}
+
+/// Writes the head of an answer.
+fn head(status: u16, headers: &[(String, String)]) -> Vec<u8> {
+    let mut block = literals(&[(":status".to_owned(), status.to_string())]);
+    block.extend(literals(headers));
+    block
+}
+
+/// Writes fields as they are, without any table (RFC 7541 §6.2.2).
+pub(super) fn literals(fields: &[(String, String)]) -> Vec<u8> {
+    let mut block = Vec::new();
+    for (name, value) in fields {
+        block.push(0);
+        for text in [name, value] {
+            length(&mut block, text.len());
+            block.extend(text.bytes());
+        }
+    }
+    block
+}
+
+/// Writes a length into the seven bits of a string's first byte and those behind it (RFC 7541 §5.1).
+fn length(block: &mut Vec<u8>, length: usize) {
+    if length < 127 {
+        return block.push(length as u8);
+    }
+    block.push(127);
+    let mut rest = length - 127;
+    while rest >= 128 {
+        block.push(rest as u8 & 127 | 128);
+        rest >>= 7;
+    }
+    block.push(rest as u8);
+}
+
+/// Writes a head that may be too long for one frame.
+fn split_head(id: u32, flags: u8, block: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut pieces = block.chunks(FRAME).peekable();
+    let mut kind = HEADERS;
+    while let Some(piece) = pieces.next() {
+        let first = if kind == HEADERS { flags } else { 0 };
+        let last = if pieces.peek().is_none() {
+            END_HEADERS
+        } else {
+            0
+        };
+        out.extend(frame(kind, first | last, id, piece));
+        kind = CONTINUATION;
+    }
+    out
+}

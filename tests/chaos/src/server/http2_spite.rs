@@ -1,0 +1,63 @@
+//! What an HTTP/2 server may send at any time, and what it may not.
+
+use super::{
+    Step,
+    http2::{Connection, literals},
+};
+use crate::support::h2_by_hand::{ACK, DATA, END_HEADERS, HEADERS, PING, SETTINGS, frame};
+
+const PRIORITY: u8 = 2;
+const PUSH_PROMISE: u8 = 5;
+const WINDOW_UPDATE: u8 = 8;
+const CONTINUATION: u8 = 9;
+
+impl Connection {
+    /// Sends frames that nobody needs.
+    pub(super) async fn spite(&mut self) -> Step {
+        let id = self.some_stream();
+        let many = 1 + self.random.index(300);
+        let mut out = Vec::new();
+        match self.random.below(16) {
+            0 => {
+                for _ in 0..many {
+                    out.extend(frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0xff, 0xff]));
+                }
+            }
+            1 => {
+                for count in 0..many as u64 {
+                    out.extend(frame(PING, 0, 0, &count.to_be_bytes()));
+                }
+            }
+            2 => out = frame(SETTINGS, ACK, 0, &[]).repeat(many),
+            3 => out = frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]).repeat(many),
+            4 => out = frame(WINDOW_UPDATE, 0, id, &[0, 0, 0, 0]),
+            5 => out = frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff]).repeat(2),
+            6 => out = frame(0xbe, 0xff, id, b"whatever").repeat(many),
+            7 => out = frame(PRIORITY, 0, id, &[0, 0, 0, 0, 16]).repeat(many),
+            8 => out = frame(DATA, 0, id, &[]).repeat(many),
+            9 => out = frame(DATA, 0, id + 1_000, b"for nobody"),
+            10 => out = frame(HEADERS, END_HEADERS, 0, &[0x88]),
+            11 => {
+                let block = literals(&[("x".to_owned(), "y".repeat(100))]);
+                out = frame(HEADERS, 0, id, &[0x88]);
+                out.extend(frame(CONTINUATION, 0, id, &block).repeat(many));
+            }
+            12 => {
+                let mut payload = 2_u32.to_be_bytes().to_vec();
+                payload.push(0x82);
+                out = frame(PUSH_PROMISE, END_HEADERS, id, &payload);
+            }
+            // A length that no frame may have.
+            13 => out = vec![0xff, 0xff, 0xff, DATA, 0, 0, 0, 0, 1],
+            // Settings that change under way.
+            14 => {
+                let window = *self.random.pick(&[0, 1, 70_000]);
+                let mut payload = vec![0, 4];
+                payload.extend(u32::to_be_bytes(window));
+                out = frame(SETTINGS, 0, 0, &payload);
+            }
+            _ => self.pen.hesitate().await,
+        }
+        self.pen.write(&out).await
+    }
+}
