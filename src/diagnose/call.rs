@@ -262,6 +262,7 @@ impl Call {
             diagnosis.outcome,
             diagnosis.indeterminate,
             diagnosis.retry_after,
+            diagnosis.cause.as_deref(),
         );
         if let Some(hook) = &self.config.hint_with {
             if let Some(hint) = hook(&diagnosis) {
