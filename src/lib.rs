@@ -55,6 +55,7 @@ mod payload;
 mod phrase;
 mod protocol;
 mod redact;
+mod remembered;
 mod retry_after;
 mod secrets;
 mod sse;

@@ -76,9 +76,8 @@ impl Target {
     }
 
     /// As [`Target::of`], but keeps the query too, for those who must know which secrets were sent.
-    pub(crate) fn with_query<B>(request: &Request<B>) -> Self {
-        Self::in_place(request.method(), request.uri())
-            .unwrap_or_else(|| Self::cloned(request.method(), request.uri()))
+    pub(crate) fn with_query(method: &Method, uri: &Uri) -> Self {
+        Self::in_place(method, uri).unwrap_or_else(|| Self::cloned(method, uri))
     }
 
     /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.

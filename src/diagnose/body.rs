@@ -38,7 +38,8 @@ pin_project! {
 }
 
 impl<B: Body> ResponseBody<B> {
-    pub(super) fn plain(body: B) -> Self {
+    #[inline]
+    pub(crate) fn plain(body: B) -> Self {
         Self::new(State::Plain { body })
     }
 

@@ -29,7 +29,7 @@ impl Call {
             delivery = delivery.and(recorder.delivery());
         }
         let facts = Facts {
-            mcp_session: self.has_mcp_session,
+            mcp_session: self.remembered.has_mcp_session,
             ..seen.map_or_else(
                 || Facts {
                     dispatched: !self.config.is_server && delivery != Delivery::NotSent,

@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::time::Instant;
 
 use super::{
@@ -23,9 +23,8 @@ use crate::{
     endpoint::Target,
     outcome::{Delivery, Facts, Outcome},
     record::{BodyEnd, CallRecord, PathTemplate},
+    secrets::MCP_SESSION_ID,
 };
-
-static MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The guard of one call: whatever becomes of it, there is one record.
 ///
@@ -54,7 +53,7 @@ impl Recording {
             bytes_out: bytes_out(headers, request.body()),
             endpoint: OnceLock::new(),
         };
-        let mcp_session = carries(headers, &MCP_SESSION);
+        let mcp_session = carries(headers, &MCP_SESSION_ID);
         call_sink(|| config.sink.started(request.method()));
         let extensions = request.extensions_mut();
         let parent = match extensions.is_empty() {

@@ -8,7 +8,7 @@ use http_body::Body;
 use super::{limit::Limits, operation::Operation, replay::ReplayBody, rules::Rules, spare::Spare};
 use crate::{
     call::CallRecorder, decision::Permission, endpoint::Target, outcome::Idempotency,
-    request_timeout::RequestTimeout, retried::MaxAttempts,
+    remembered::Remembered, request_timeout::RequestTimeout, retried::MaxAttempts,
 };
 
 /// What a request declares and brings along.
@@ -65,9 +65,17 @@ impl<B: Body> Operation<B> {
         let (spare, body) = if terms.may_repeat() {
             Spare::whole(&head, body, rules.replay_limit)
         } else {
-            let spare = match limits.total().or(rules.attempt_limit) {
-                Some(_) => Spare::Target(Target::of_parts(&head)),
-                None => Spare::Nothing,
+            let spare = if let Some(names) = &rules.remembers {
+                Spare::Lean(Remembered::of(
+                    &head.method,
+                    &head.uri,
+                    &head.headers,
+                    names,
+                ))
+            } else if limits.total().or(rules.attempt_limit).is_some() {
+                Spare::Lean(Remembered::only(Target::of_parts(&head)))
+            } else {
+                Spare::Nothing
             };
             (spare, ReplayBody::once(body))
         };

@@ -16,7 +16,10 @@ use super::{
     pause::{Pause, has_body},
     replay::ReplayBody,
 };
-use crate::{error::BoxError, retried::StopReason};
+use crate::{
+    call::CallRecorder, error::BoxError, outcome::Idempotency, remembered::Remembered,
+    retried::StopReason,
+};
 
 pin_project! {
     /// The future of [`Retry`](super::Retry): all attempts, and the waits between them.
@@ -65,6 +68,14 @@ impl<S, F, B, R> ResponseFuture<S, F, B, R> {
             timer: None,
             state: State::NotReady { error: Some(error) },
         }
+    }
+}
+
+impl<S, F, B, R> ResponseFuture<S, F, B, R> {
+    /// Returns what a diagnosis of the call's failure needs to know, if the layer was told to
+    /// [remember](super::RetryLayer::remembers) it.
+    pub(crate) fn recall(&self) -> (Remembered, Idempotency, Option<CallRecorder>) {
+        self.operation.recall()
     }
 }
 

@@ -28,6 +28,7 @@ use crate::{
     endpoint::Endpoint,
     error::{BoxError, RetryError, TimeoutError, TimeoutScope, is_timeout},
     outcome::{Delivery, Idempotency},
+    remembered::Remembered,
     retried::{Retried, StopReason},
     retry_after::retry_after,
 };
@@ -322,6 +323,12 @@ impl<B> Operation<B> {
             retryable,
             wait: case.wait(),
         }))
+    }
+
+    pub(super) fn recall(&self) -> (Remembered, Idempotency, Option<CallRecorder>) {
+        let names = self.rules.remembers.as_deref().unwrap_or_default();
+        let remembered = self.spare.remembered(names).unwrap_or_default();
+        (remembered, self.idempotency, self.recorder.clone())
     }
 
     fn endpoint(&self) -> Option<Endpoint> {

@@ -60,6 +60,7 @@ const PURE: &[&str] = &[
     "phrase",
     "protocol",
     "redact",
+    "remembered",
     "retry_after",
     "secrets",
     "sse",

@@ -36,6 +36,10 @@
 //! [`Refused`](crate::Refused) is shown as not sent and is not repeated; a login that mends the call leaves
 //! no trace. The example `tool_server` has one of each.
 
+mod diagnosed;
+
+pub use diagnosed::{DiagnosedRetry, ResponseFuture};
+
 use std::time::Duration;
 
 use tower_layer::Layer;
@@ -46,12 +50,12 @@ use crate::{
     record::RecordSink,
     recorder::{Recorder, RecorderLayer},
     respond::{Respond, RespondLayer},
-    retry::{Retry, RetryLayer},
+    retry::RetryLayer,
     timeout::{Timeout, TimeoutLayer},
 };
 
 /// The service that [`ClientStack`] makes of a client.
-pub type ClientService<S> = Recorder<Diagnose<Retry<Dispatch<S>>>>;
+pub type ClientService<S> = Recorder<DiagnosedRetry<Dispatch<S>>>;
 
 /// The service that [`ServerStack`] makes of a service.
 pub type ServerService<S> = Respond<Recorder<Diagnose<Timeout<S>, Server>>>;
@@ -156,9 +160,11 @@ impl<S> Layer<S> for ClientStack {
             .clone()
             .with_total_limit_if_unset(self.total)
             .attempt_limit(self.attempt)
-            .request_timeout_is_total(true);
+            .request_timeout_is_total(true)
+            .remembers(self.diagnose.credentials());
         let attempts = retry.layer(DispatchLayer::new().layer(client));
-        self.recorder.layer(self.diagnose.layer(attempts))
+        let diagnosed = DiagnosedRetry::new(attempts, self.diagnose.clone());
+        self.recorder.layer(diagnosed)
     }
 }
 
