@@ -55,6 +55,7 @@ async fn wait(layer: &RetryLayer, status: u16, headers: &str) -> Option<Duration
     (answer.status() == 200).then(|| begun.elapsed())
 }
 
+#[expect(clippy::disallowed_methods, reason = "dates are of the wall clock")]
 fn date(from_now: i64) -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
