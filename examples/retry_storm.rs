@@ -369,7 +369,6 @@ fn main() -> ExitCode {
     for setup in &SETUPS {
         let seconds = runtime().expect("a runtime").block_on(storm(setup));
         is_kept &= print_storm(setup, &seconds);
-        println!("{:?}", t.elapsed());
     }
     println!();
     println!(
