@@ -69,7 +69,7 @@ impl<B: Body> Looking<B> {
         ended: Option<Result<Response<B>, E>>,
         cx: &mut Context<'_>,
         fail: impl FnOnce(&Call, E) -> X,
-    ) -> Poll<Result<Response<ResponseBody<B>>, Failure<B, X>>> {
+    ) -> Poll<Ended<B, X>> {
         let Some(call) = self.call.as_ref() else {
             return Poll::Pending;
         };
@@ -116,6 +116,9 @@ impl<B: Body> Looking<B> {
         Poll::Ready(result)
     }
 }
+
+/// How a call ends.
+type Ended<B, X> = Result<Response<ResponseBody<B>>, Failure<B, X>>;
 
 /// What a call ends with instead of a response.
 pub(super) enum Failure<B: Body, X> {
