@@ -24,7 +24,13 @@ pin_project! {
 }
 
 impl<B> ResponseBody<B> {
-    pub(super) fn new(inner: B, recording: Option<Recording>) -> Self {
+    #[inline]
+    pub(crate) fn unrecorded(inner: B) -> Self {
+        Self::recorded(inner, None)
+    }
+
+    #[inline]
+    pub(super) fn recorded(inner: B, recording: Option<Recording>) -> Self {
         Self {
             inner,
             recording,

@@ -29,7 +29,7 @@ use crate::{
 /// The guard of one call: whatever becomes of it, there is one record.
 ///
 /// Dropped, the caller let go: before the head that is a cancelled call, after it a dropped body.
-pub(super) struct Recording {
+pub(crate) struct Recording {
     /// Taken when the record is made.
     open: Option<Open>,
 }
@@ -250,7 +250,8 @@ impl fmt::Debug for Recording {
 /// Runs somebody else's code, and records the call as broken if that panics. The panic goes on.
 ///
 /// A guard, because a future that is merely dropped while something else unwinds did not panic.
-pub(super) fn watch<T>(recording: &mut Option<Recording>, run: impl FnOnce() -> T) -> T {
+#[inline]
+pub(crate) fn watch<T>(recording: &mut Option<Recording>, run: impl FnOnce() -> T) -> T {
     struct Watch<'a>(&'a mut Option<Recording>);
 
     impl Drop for Watch<'_> {

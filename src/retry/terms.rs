@@ -18,7 +18,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    #[inline]
+    #[inline(always)]
     pub(super) fn of<B>(rules: &Rules, request: &Request<B>) -> Self {
         let idempotency = Idempotency::of(request);
         let permission = Permission::of(

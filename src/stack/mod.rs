@@ -12,9 +12,9 @@
 //! keep both limits, for the whole call and for one attempt, since one timer can serve both: an attempt
 //! that hangs is dropped, and repeated where it may be.
 
-mod diagnosed;
+mod client;
 
-pub use diagnosed::{DiagnosedRetry, ResponseFuture};
+pub use client::{ClientService, ResponseBody, ResponseFuture};
 
 use std::time::Duration;
 
@@ -22,16 +22,13 @@ use tower_layer::Layer;
 
 use crate::{
     diagnose::{Diagnose, DiagnoseLayer, Server},
-    dispatch::{Dispatch, DispatchLayer},
+    dispatch::DispatchLayer,
     record::RecordSink,
     recorder::{Recorder, RecorderLayer},
     respond::{Respond, RespondLayer},
     retry::RetryLayer,
     timeout::{Timeout, TimeoutLayer},
 };
-
-/// The service that [`ClientStack`] makes of a client.
-pub type ClientService<S> = Recorder<DiagnosedRetry<Dispatch<S>>>;
 
 /// The service that [`ServerStack`] makes of a service.
 pub type ServerService<S> = Respond<Recorder<Diagnose<Timeout<S>, Server>>>;
@@ -139,8 +136,7 @@ impl<S> Layer<S> for ClientStack {
             .request_timeout_is_total(true)
             .remembers(self.diagnose.credentials());
         let attempts = retry.layer(DispatchLayer::new().layer(client));
-        let diagnosed = DiagnosedRetry::new(attempts, self.diagnose.clone());
-        self.recorder.layer(diagnosed)
+        ClientService::new(self.recorder.clone(), self.diagnose.clone(), attempts)
     }
 }
 
