@@ -15,6 +15,7 @@ mod carries;
 mod class;
 mod endpoint;
 mod error;
+mod extension;
 mod kept;
 mod names;
 mod outcome;

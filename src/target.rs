@@ -9,7 +9,7 @@ use http::{
     uri::{Authority, PathAndQuery, Scheme},
 };
 
-use crate::{endpoint::Endpoint, path::redact_path, record::PathTemplate};
+use crate::{endpoint::Endpoint, extension::extension, path::redact_path, record::PathTemplate};
 
 /// What a layer keeps of a request on its way in, so that an [`Endpoint`] can be made if the call
 /// fails. Never printed: nothing is redacted before [`Target::into_endpoint`].
@@ -65,7 +65,7 @@ impl Target {
     /// there is one and it is short.
     pub(crate) fn templated<B>(request: &Request<B>) -> Self {
         if !request.extensions().is_empty() {
-            if let Some(template) = request.extensions().get::<PathTemplate>() {
+            if let Some(template) = extension::<PathTemplate>(request.extensions()) {
                 let copied = Self::copied(request.method(), request.uri(), template.as_str(), None);
                 if let Some(target) = copied {
                     return target;

@@ -62,10 +62,7 @@ impl Call {
                 request.headers(),
                 &config.redacted,
             ),
-            recorder: match request.extensions().is_empty() {
-                true => None,
-                false => CallRecorder::of(request.extensions()).cloned(),
-            },
+            recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
             #[cfg(feature = "axum")]
             matched_path: config

@@ -28,46 +28,26 @@ pin_project! {
     /// it stops everything and returns what it took out of the budget for an attempt not yet made.
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<S, F, B, R> {
-        operation: Operation<B>,
+        pub(super) operation: Operation<B>,
         // For later attempts; `None` where there can be none.
-        service: Option<S>,
+        pub(super) service: Option<S>,
         // One timer for whatever is waited for: the limit, the drain, the next attempt.
         #[pin]
-        timer: Option<Sleep>,
+        pub(super) timer: Option<Sleep>,
         #[pin]
-        state: State<F, B, R>,
+        pub(super) state: State<F, B, R>,
     }
 }
 
 pin_project! {
     #[project = StateProj]
-    enum State<F, B, R> {
+    pub(super) enum State<F, B, R> {
         /// Not called: the service was not ready.
         NotReady { error: Option<BoxError> },
         Calling { #[pin] attempt: F },
         // Always there, but for the moment in which it ends.
         Pausing { pause: Option<Box<Pause<B, R>>> },
         Done,
-    }
-}
-
-impl<S, F, B, R> ResponseFuture<S, F, B, R> {
-    pub(super) fn calling(operation: Operation<B>, service: Option<S>, attempt: F) -> Self {
-        Self {
-            operation,
-            service,
-            timer: None,
-            state: State::Calling { attempt },
-        }
-    }
-
-    pub(super) fn not_ready(operation: Operation<B>, error: BoxError) -> Self {
-        Self {
-            operation,
-            service: None,
-            timer: None,
-            state: State::NotReady { error: Some(error) },
-        }
     }
 }
 

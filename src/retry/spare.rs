@@ -43,9 +43,34 @@ impl<B: Body> Spare<B> {
         let (body, replay) = ReplayBody::kept(head, body, limit);
         (Self::Whole { replay, extensions }, body)
     }
+
+    /// Keeps of a request what our errors will need: for a diagnosis, which wants the credentials in
+    /// `names` remembered, or for a limit.
+    #[inline]
+    pub(super) fn lean(head: &Parts, names: Option<&[HeaderName]>, is_limited: bool) -> Self {
+        match names {
+            Some(names) => {
+                let Parts {
+                    method,
+                    uri,
+                    headers,
+                    ..
+                } = head;
+                Self::Lean(Remembered::of(method, uri, headers, names))
+            }
+            None if is_limited => Self::Lean(Remembered::only(Target::of_parts(head))),
+            None => Self::Nothing,
+        }
+    }
 }
 
 impl<B> Spare<B> {
+    /// Returns whether there may be another attempt at all.
+    #[inline]
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self, Self::Whole { .. } | Self::Short { .. })
+    }
+
     /// Returns whether the request could be sent once more, were it now.
     pub(super) fn can_replay(&self) -> bool {
         match self {
@@ -100,6 +125,7 @@ impl<B> Spare<B> {
 }
 
 /// Spares the copying where there is nothing to copy, as in most requests.
+#[inline]
 fn clone_of(extensions: &Extensions) -> Extensions {
     if extensions.is_empty() {
         Extensions::new()

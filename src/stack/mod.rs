@@ -36,9 +36,9 @@
 //! [`Refused`](crate::Refused) is shown as not sent and is not repeated; a login that mends the call leaves
 //! no trace. The example `tool_server` has one of each.
 
-mod diagnosed;
+mod client;
 
-pub use diagnosed::{DiagnosedRetry, ResponseFuture};
+pub use client::{ClientService, ResponseBody, ResponseFuture};
 
 use std::time::Duration;
 
@@ -46,16 +46,13 @@ use tower_layer::Layer;
 
 use crate::{
     diagnose::{Diagnose, DiagnoseLayer, Server},
-    dispatch::{Dispatch, DispatchLayer},
+    dispatch::DispatchLayer,
     record::RecordSink,
     recorder::{Recorder, RecorderLayer},
     respond::{Respond, RespondLayer},
     retry::RetryLayer,
     timeout::{Timeout, TimeoutLayer},
 };
-
-/// The service that [`ClientStack`] makes of a client.
-pub type ClientService<S> = Recorder<DiagnosedRetry<Dispatch<S>>>;
 
 /// The service that [`ServerStack`] makes of a service.
 pub type ServerService<S> = Respond<Recorder<Diagnose<Timeout<S>, Server>>>;
@@ -163,8 +160,7 @@ impl<S> Layer<S> for ClientStack {
             .request_timeout_is_total(true)
             .remembers(self.diagnose.credentials());
         let attempts = retry.layer(DispatchLayer::new().layer(client));
-        let diagnosed = DiagnosedRetry::new(attempts, self.diagnose.clone());
-        self.recorder.layer(diagnosed)
+        ClientService::new(self.recorder.clone(), self.diagnose.clone(), attempts)
     }
 }
 

@@ -18,6 +18,7 @@ const VOCABULARY: &[&str] = &[
     "class",
     "endpoint",
     "error",
+    "extension",
     "kept",
     "names",
     "outcome",
