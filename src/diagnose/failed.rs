@@ -45,7 +45,7 @@ impl Call {
         let cause = match error.map_or(Cow::Borrowed("internal error"), cause::cause) {
             // What a guard says may name the address that it turned away.
             Cow::Owned(text) => Cow::Owned(self.scrubber().scrub(&text).into_owned()),
-            phrase => phrase,
+            phrase @ Cow::Borrowed(_) => phrase,
         };
         self.hinted(Diagnosis {
             endpoint: self.endpoint(),
