@@ -15,8 +15,8 @@ use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use tokio::time::Instant;
 use tower::{Layer, ServiceExt};
 use tower_diagnose::{
-    Backoff, BoxError, Delivery, DiagnoseLayer, Idempotency, Jitter, Refused, ResponseExt, Retried,
-    RetryBudget, RetryError, RetryLayer, StopReason, TimeoutError, find,
+    Backoff, BoxError, ClientStack, Delivery, DiagnoseLayer, Idempotency, Jitter, Refused,
+    ResponseExt, Retried, RetryBudget, RetryError, RetryLayer, StopReason, TimeoutError, find,
 };
 
 use crate::support::{
@@ -289,5 +289,83 @@ async fn the_least_certain_attempt_tells_for_all() {
         .await
         .0,
         2
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_that_are_too_long_are_sent_once_and_whole() {
+    for (limit, length, count) in [
+        (0, 0, 3),
+        (0, 1, 1),
+        (10, 10, 3),
+        (10, 11, 1),
+        (65_536, 65_536, 3),
+        (usize::MAX, 1 << 20, 3),
+    ] {
+        let inner = Scripted::statuses([503]);
+        let layer = calm().replay_limit(limit);
+        let request = Request::put("/a")
+            .body(Full::from(vec![b'x'; length]))
+            .unwrap();
+        let (calls, retried) = attempts(&layer, &inner, request).await;
+        assert_eq!(calls, count, "{limit} {length}");
+        if count == 1 {
+            assert_eq!(retried.unwrap().stop(), StopReason::BodyNotReplayable);
+        }
+        assert!(
+            inner
+                .each(|seen| seen.body.len())
+                .iter()
+                .all(|seen| *seen == length)
+        );
+    }
+    let inner = Scripted::statuses([503]);
+    let request = Request::put("/a")
+        .body(Full::from(vec![b'x'; 65_537]))
+        .unwrap();
+    assert_eq!(attempts(&calm(), &inner, request).await.0, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_of_nothing_and_of_for_ever() {
+    let zero = || ClientStack::new(Duration::ZERO).attempt_timeout(Duration::ZERO);
+    let answer = zero()
+        .layer(Scripted::statuses([200]))
+        .oneshot(sent(Method::GET))
+        .await
+        .unwrap();
+    assert_eq!(answer.status(), 200);
+    let begun = Instant::now();
+    let error = zero()
+        .layer(Scripted::new([Reply::Never]))
+        .oneshot(sent(Method::GET))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (begun.elapsed(), error.diagnosis().timeout()),
+        (Duration::ZERO, Some(Duration::ZERO))
+    );
+    for limit in [Duration::MAX, Duration::from_secs(u64::MAX)] {
+        let stack = ClientStack::new(limit).attempt_timeout(limit);
+        let inner = Scripted::new([Reply::Late(Duration::from_secs(9), 503), Reply::Status(200)]);
+        let answer = stack.layer(inner).oneshot(sent(Method::GET)).await.unwrap();
+        assert_eq!(
+            (
+                answer.status().as_u16(),
+                answer.retried().unwrap().attempts()
+            ),
+            (200, 2)
+        );
+    }
+    // Each attempt runs out at once, and may be repeated.
+    let stack = ClientStack::new(Duration::from_secs(60)).attempt_timeout(Duration::ZERO);
+    let error = stack
+        .layer(Scripted::new([Reply::Never]))
+        .oneshot(sent(Method::GET))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "GET /a failed: timed out after 0ns (no response from server) [3 attempts]"
     );
 }

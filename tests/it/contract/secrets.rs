@@ -1,14 +1,19 @@
 //! What was sent, and comes back in other words, half cut, or in a `Debug` text.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request};
 use http_body_util::{Empty, Full};
 use tower::{BoxError, Layer, ServiceExt, service_fn};
-use tower_diagnose::{DiagnoseLayer, Diagnosis};
+use tower_diagnose::{ClientStack, DiagnoseLayer, Diagnosis, RecentCalls, ResponseExt};
 
-use crate::support::outside::{
-    Step::{Data, Stall},
-    diagnosed, get, response, steps,
+use crate::support::{
+    outside::{
+        Step::{Data, Stall},
+        diagnosed, get, response, steps,
+    },
+    scripted::{Reply, Scripted},
 };
 
 const JSON: &str = "content-type: application/json";
@@ -267,4 +272,34 @@ async fn members_that_echo_or_hold_internals_are_not_looked_into() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_secret_in_the_path_is_nowhere() {
+    let calls = RecentCalls::new(4);
+    let inner = Scripted::new([Reply::With(
+        404,
+        &[("content-type", "application/json")],
+        br#"{"message":"cannot POST /bot123456:AAF-SENTINELSENTINELSENTINEL99/sendMessage"}"#,
+    )]);
+    let path = "http://h.example/bot123456:AAF-SENTINELSENTINELSENTINEL99/sendMessage";
+    let request = Request::post(path).body(Full::<Bytes>::default()).unwrap();
+    let service = ClientStack::new(Duration::from_secs(1))
+        .record(calls.clone())
+        .layer(inner);
+    let answer = service.oneshot(request).await.unwrap();
+    let diagnosis = answer.diagnosis().unwrap().clone();
+    drop(answer);
+    let record = &calls.snapshot()[0];
+    let mut texts = everything(&diagnosis);
+    texts.extend([
+        format!("{record:?}"),
+        serde_json::to_string(record).unwrap(),
+        format!("{:#}", diagnosis.endpoint()),
+        format!("{:?}", diagnosis.endpoint()),
+    ]);
+    for text in texts {
+        assert!(!text.contains("SENTINEL"), "{text}");
+    }
+    assert_eq!(diagnosis.endpoint().path(), "/bot[redacted]/sendMessage");
 }
