@@ -210,6 +210,21 @@ async fn two_records_of_one_recorder_count_from_their_own_start() {
     assert_eq!(recorder.snapshot().requests, 2);
 }
 
+#[test]
+fn rings_of_any_size() {
+    for capacity in [0, 1, usize::MAX] {
+        let calls = RecentCalls::new(capacity);
+        let inner = service_fn(async |_: Request<()>| {
+            Ok::<_, BoxError>(response(200, "", Empty::<Bytes>::new()))
+        });
+        let service = RecorderLayer::new(calls.clone()).layer(inner);
+        without_runtime(service.oneshot(get("/a")))
+            .unwrap()
+            .unwrap();
+        assert!(calls.snapshot().len() <= 1);
+    }
+}
+
 #[tokio::test]
 async fn a_sink_that_panics_harms_nobody() {
     struct Panics;

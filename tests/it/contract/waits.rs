@@ -131,7 +131,7 @@ async fn retry_after_in_all_its_forms() {
             None,
         ),
     ] {
-        for status in [429, 503] {
+        for status in [408, 429, 500, 503] {
             assert_eq!(wait(&layer, status, headers).await, wanted, "{headers}");
         }
     }
