@@ -277,8 +277,7 @@ async fn storm(setup: &Setup) -> Vec<Second> {
         });
     }
     clients.join_all().await;
-    let seconds = world.seconds.lock().unwrap().clone();
-    seconds
+    std::mem::take(&mut *world.seconds.lock().unwrap())
 }
 
 /// Returns whether the budget kept its promise.
