@@ -277,7 +277,7 @@ async fn storm(setup: &Setup) -> Vec<Second> {
         });
     }
     clients.join_all().await;
-    world.seconds.lock().unwrap().clone()
+    std::mem::take(&mut *world.seconds.lock().unwrap())
 }
 
 /// Returns whether the budget kept its promise.

@@ -17,6 +17,8 @@ pub mod random;
 pub mod run;
 pub mod server;
 pub mod settings;
+pub mod soak;
 pub mod support;
 pub mod tap;
 pub mod texts;
+pub mod world;
