@@ -36,6 +36,7 @@ mod classify;
 mod decision;
 mod diagnosis;
 mod entries;
+mod excerpt;
 mod extract;
 mod field;
 mod form;

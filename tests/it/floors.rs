@@ -41,6 +41,7 @@ const PURE: &[&str] = &[
     "decision",
     "diagnosis",
     "entries",
+    "excerpt",
     "extract",
     "field",
     "form",
