@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         count(calls);
         true
     } else if let Some(seconds) = number("--soak") {
-        let faults = soak::soak(Duration::from_secs(seconds));
+        let faults = soak::soak(Duration::from_secs(seconds), || MEMORY.current_usage());
         for fault in &faults {
             println!("{fault}");
         }
