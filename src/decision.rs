@@ -25,7 +25,9 @@ use crate::{
     carries::carries,
     class::ErrorClass,
     classify::classify,
+    diagnosis::Diagnosed,
     error::{RetryError, find},
+    extension::extension,
     outcome::{Delivery, Facts, Idempotency},
     retried::{NoRetry, Retried, StopReason},
 };
@@ -43,6 +45,7 @@ pub(crate) enum Permission {
 
 impl Permission {
     /// Returns the permission of `request`, whose kind is `idempotency`.
+    #[inline]
     pub(crate) fn of<B>(
         request: &Request<B>,
         idempotency: Idempotency,
@@ -54,7 +57,7 @@ impl Permission {
         if *request.method() == Method::CONNECT || carries(request.headers(), &EXPECT) {
             return Self::Never(StopReason::NotRetryable);
         }
-        if request.extensions().get::<NoRetry>().is_some() {
+        if extension::<NoRetry>(request.extensions()).is_some() {
             return Self::Never(StopReason::Forbidden);
         }
         if only_declared && Idempotency::declared(request).is_none() {
@@ -202,7 +205,12 @@ pub(crate) fn is_retryable_error(error: &(dyn Error + 'static)) -> bool {
 
 /// Returns what a layer below noted about its own attempts, if there is such a layer.
 pub(crate) fn retried_below(error: &(dyn Error + 'static)) -> Option<Retried> {
-    find::<RetryError>(error).map(RetryError::retried)
+    if let Some(error) = find::<RetryError>(error) {
+        return Some(error.retried());
+    }
+    // An error made of a response keeps what the response carried.
+    let head = find::<Diagnosed>(error)?.response()?;
+    head.extensions.get().copied()
 }
 
 /// Returns whether the layer that noted this gave up a failure that could have been repeated.

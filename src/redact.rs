@@ -14,6 +14,11 @@ use crate::{
     text::is_word,
 };
 
+/// What at the end of a reference belongs to the sentence around it.
+const TRAILING: [char; 11] = ['.', ',', ';', ':', '!', '?', '\'', ')', ']', '}', '*'];
+/// What ends a segment of a path, beside what ends the whole reference.
+const ENDS: [char; 11] = ['/', '?', '#', '\\', '\'', ',', ';', '(', ')', '[', ']'];
+
 /// Returns `text` without secrets, each replaced by `[redacted]`.
 ///
 /// What goes: what this request sent (the credentials in `secrets`; the query's values, the userinfo
@@ -251,7 +256,7 @@ impl<'a> Pass<'_, 'a> {
         self.at = start;
         if let Some(userinfo) = userinfo {
             self.replace(start, start + userinfo + 1, "");
-        } else if is_odd && self.text[end..].chars().all(is_trailing) {
+        } else if is_odd && self.text[end..].chars().all(|c| TRAILING.contains(&c)) {
             // The text was cut off in front of the `@`.
             return self.replace(start, end, REDACTED);
         }
@@ -267,15 +272,9 @@ impl<'a> Pass<'_, 'a> {
         self.at += 1;
         let rest = &self.text[self.at..];
         let end = rest
-            .find(|c: char| {
-                is_reference_end(c)
-                    || matches!(
-                        c,
-                        '/' | '?' | '#' | '\\' | '\'' | ',' | ';' | '(' | ')' | '[' | ']'
-                    )
-            })
+            .find(|c| is_reference_end(c) || ENDS.contains(&c))
             .unwrap_or(rest.len());
-        let segment = rest[..end].trim_end_matches(is_trailing);
+        let segment = rest[..end].trim_end_matches(TRAILING);
         if let Some(kept) = keeps(segment) {
             self.replace(self.at + kept.len(), self.at + segment.len(), REDACTED);
         }
@@ -338,7 +337,7 @@ impl<'a> Pass<'_, 'a> {
             }
             at += if is_escape { 2 } else { c.len_utf8() };
         }
-        start + self.text[start..at].trim_end_matches(is_trailing).len()
+        start + self.text[start..at].trim_end_matches(TRAILING).len()
     }
 
     fn hex(&self, start: usize, digits: usize) -> bool {
@@ -395,14 +394,6 @@ const KINDS: [Kind; 256] = {
     }
     kinds
 };
-
-/// Returns whether `c` at the end of a reference belongs to the sentence around it.
-fn is_trailing(c: char) -> bool {
-    matches!(
-        c,
-        '.' | ',' | ';' | ':' | '!' | '?' | '\'' | ')' | ']' | '}' | '*'
-    )
-}
 
 #[cfg(test)]
 #[path = "../tests/unit/redact.rs"]

@@ -1,19 +1,17 @@
 use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use http::{
-    Extensions, HeaderMap, HeaderName, Method, Request, StatusCode, header::CONTENT_TYPE,
-    response::Parts,
+    Extensions, HeaderMap, Method, Request, StatusCode, header::CONTENT_TYPE, response::Parts,
 };
 use http_body::SizeHint;
 
-use super::{config::Config, excerpt::excerpt, peeked::Prefix};
+use super::{config::Config, excerpt::excerpt, layer::DiagnoseLayer, peeked::Prefix};
 use crate::{
     call::CallRecorder,
-    carries::carries,
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
-    endpoint::{Endpoint, Target},
+    endpoint::Endpoint,
     extract::{Excerpt, Extracted, Rules, extract},
     found::Found,
     grpc,
@@ -22,25 +20,21 @@ use crate::{
     outcome::{Delivery, Facts, Idempotency, Outcome},
     protocol::{Protocol, inspect, is_labelled},
     redact::Scrubber,
+    remembered::Remembered,
     retried::Retried,
     retry_after::retry_after,
-    secrets::Secrets,
     text::{cut, one_line},
 };
 
 /// How many characters of a server's code are kept.
 const CODE_CAP: usize = 120;
 
-static MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-
 /// What is kept of a call on its way in, so that its failure can be told.
-pub(super) struct Call {
+pub(crate) struct Call {
     pub(super) config: Arc<Config>,
-    target: Target,
-    secrets: Secrets,
+    pub(super) remembered: Remembered,
     pub(super) recorder: Option<CallRecorder>,
     idempotency: Idempotency,
-    pub(super) has_mcp_session: bool,
     #[cfg(feature = "axum")]
     matched_path: Option<axum::extract::MatchedPath>,
 }
@@ -62,11 +56,14 @@ impl Call {
     #[inline]
     pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
         Self {
-            target: Target::with_query(request),
-            secrets: Secrets::of(request.headers(), &config.redacted),
+            remembered: Remembered::of(
+                request.method(),
+                request.uri(),
+                request.headers(),
+                &config.redacted,
+            ),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
-            has_mcp_session: carries(request.headers(), &MCP_SESSION_ID),
             #[cfg(feature = "axum")]
             matched_path: config
                 .is_server
@@ -76,10 +73,19 @@ impl Call {
         }
     }
 
-    /// Returns whether an answer is fine by its status, as everybody would say, and no more is to be
-    /// looked at.
-    pub(super) fn is_plain(&self, status: StatusCode) -> bool {
-        status.as_u16() < 400 && self.config.protocols.is_empty() && !self.config.is_failure(status)
+    /// The call of a client whose request somebody else remembers.
+    pub(crate) fn recalled(
+        layer: &DiagnoseLayer,
+        (remembered, idempotency, recorder): (Remembered, Idempotency, Option<CallRecorder>),
+    ) -> Self {
+        Self {
+            remembered,
+            recorder,
+            idempotency,
+            #[cfg(feature = "axum")]
+            matched_path: None,
+            config: Arc::clone(&layer.config),
+        }
     }
 
     /// Decides what to read of an answer.
@@ -89,8 +95,8 @@ impl Call {
         headers: &HeaderMap,
         size_hint: &SizeHint,
     ) -> Look {
-        let has_body = *self.target.method() != Method::HEAD
-            && *self.target.method() != Method::CONNECT
+        let has_body = *self.remembered.target.method() != Method::HEAD
+            && *self.remembered.target.method() != Method::CONNECT
             && !status.is_informational()
             && status != StatusCode::NO_CONTENT
             && status != StatusCode::NOT_MODIFIED;
@@ -138,7 +144,7 @@ impl Call {
         let (bytes, is_complete) = (prefix.bytes, prefix.is_complete);
         let extracted = extract(parts.status, head.labels, bytes, is_complete, &rules);
         let facts = self.facts_of(parts.status);
-        let diagnosis = self.answered(parts, head, facts, extracted, prefix.unread);
+        let diagnosis = self.answered(parts, head, facts, extracted, prefix);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
             self.config
@@ -172,7 +178,7 @@ impl Call {
             text: Excerpt::None,
         };
         let head = Head::read(&parts.headers, &self.config.redacted);
-        self.answered(parts, head, facts, extracted, 0)
+        self.answered(parts, head, facts, extracted, &Prefix::EMPTY)
     }
 
     fn facts_of(&self, status: StatusCode) -> Facts {
@@ -180,7 +186,7 @@ impl Call {
         Facts {
             dispatched: true,
             last_status: Some(status),
-            mcp_session: self.has_mcp_session,
+            mcp_session: self.remembered.has_mcp_session,
             ..seen.unwrap_or_default()
         }
     }
@@ -191,14 +197,17 @@ impl Call {
         head: Head<'_>,
         facts: Facts,
         extracted: Extracted,
-        unread: u64,
+        prefix: &Prefix<'_>,
     ) -> Diagnosis {
-        let scrubber = self.scrubber();
+        let scrubber = match prefix.is_complete && !extracted.is_shortened() {
+            true => self.scrubber(),
+            false => self.scrubber().of_cut_texts(),
+        };
         let retried = parts.extensions.get::<Retried>();
         let (excerpt, omitted) = match extracted.text {
             Excerpt::None => (None, None),
             Excerpt::Omitted(what) => (None, Some(what)),
-            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), unread), None),
+            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), prefix.unread), None),
         };
         self.hinted(Diagnosis {
             endpoint: self.endpoint(),
@@ -259,6 +268,7 @@ impl Call {
             diagnosis.outcome,
             diagnosis.indeterminate,
             diagnosis.retry_after,
+            diagnosis.cause.as_deref(),
         );
         if let Some(hook) = &self.config.hint_with {
             if let Some(hint) = hook(&diagnosis) {
@@ -269,7 +279,7 @@ impl Call {
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        let endpoint = self.target.endpoint();
+        let endpoint = self.remembered.target.endpoint();
         #[cfg(feature = "axum")]
         let endpoint = match &self.matched_path {
             Some(matched) => endpoint.with_path(matched.as_str()),
@@ -284,8 +294,8 @@ impl Call {
         }
     }
 
-    fn scrubber(&self) -> Scrubber<'_> {
-        Scrubber::new(&self.secrets, self.target.address())
+    pub(super) fn scrubber(&self) -> Scrubber<'_> {
+        Scrubber::new(&self.remembered.secrets, self.remembered.target.address())
     }
 
     fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {
@@ -360,6 +370,8 @@ fn cut_code(code: String) -> String {
 
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Call").field(&self.target).finish()
+        f.debug_tuple("Call")
+            .field(&self.remembered.target)
+            .finish()
     }
 }

@@ -258,7 +258,7 @@ async fn a_body_that_breaks_off_is_in_the_record() {
         .await
         .unwrap();
     let error = response.into_body().collect().await.unwrap_err();
-    assert!(find::<reqwest::Error>(&*error).is_some());
+    assert!(find::<reqwest::Error>(&error).is_some());
     let record = only(&calls);
     assert_eq!(record.body_end(), Some(BodyEnd::Failed));
     assert_eq!(record.error_class(), Some(ErrorClass::Network));
