@@ -37,6 +37,7 @@ mod classify;
 mod decision;
 mod diagnosis;
 mod entries;
+mod excerpt;
 mod extract;
 mod field;
 mod form;

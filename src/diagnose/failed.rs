@@ -10,6 +10,7 @@ use crate::{
     classify::{self, classify},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, TimeoutError, find},
+    excerpt::Excerpt,
     headers::RedactedHeaders,
     outcome::{Delivery, Facts, Outcome},
     text::one_line,
@@ -56,7 +57,7 @@ impl Call {
             )),
             message: None,
             code: None,
-            excerpt: None,
+            excerpt: Excerpt::default(),
             omitted: None,
             hint: None,
             cause: Some(match one_line(&cause) {

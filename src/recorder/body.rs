@@ -116,6 +116,6 @@ impl<B> fmt::Debug for ResponseBody<B> {
 
 impl<B: Default> Default for ResponseBody<B> {
     fn default() -> Self {
-        Self::new(B::default(), None)
+        Self::unrecorded(B::default())
     }
 }

@@ -42,6 +42,7 @@ const PURE: &[&str] = &[
     "decision",
     "diagnosis",
     "entries",
+    "excerpt",
     "extract",
     "field",
     "form",
