@@ -5,14 +5,15 @@ use http::{
 };
 use http_body::SizeHint;
 
-use super::{config::Config, excerpt::excerpt, layer::DiagnoseLayer, peeked::Prefix};
+use super::{config::Config, layer::DiagnoseLayer, peeked::Prefix};
 use crate::{
     call::CallRecorder,
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
     endpoint::Endpoint,
-    extract::{Excerpt, Extracted, Rules, extract},
+    excerpt::Excerpt,
+    extract::{Extracted, Kind, Rules, extract},
     found::Found,
     grpc,
     headers::Head,
@@ -175,7 +176,7 @@ impl Call {
         let extracted = Extracted {
             message: found.message,
             code: found.code,
-            text: Excerpt::None,
+            ..Extracted::default()
         };
         let head = Head::read(&parts.headers, &self.config.redacted);
         self.answered(parts, head, facts, extracted, &Prefix::EMPTY)
@@ -196,7 +197,7 @@ impl Call {
         parts: &Parts,
         head: Head<'_>,
         facts: Facts,
-        extracted: Extracted,
+        extracted: Extracted<'_>,
         prefix: &Prefix<'_>,
     ) -> Diagnosis {
         let scrubber = match prefix.is_complete && !extracted.is_shortened() {
@@ -204,10 +205,14 @@ impl Call {
             false => self.scrubber().of_cut_texts(),
         };
         let retried = parts.extensions.get::<Retried>();
-        let (excerpt, omitted) = match extracted.text {
-            Excerpt::None => (None, None),
-            Excerpt::Omitted(what) => (None, Some(what)),
-            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), prefix.unread), None),
+        let cap = self.config.excerpt_cap;
+        let excerpt =
+            |is_json| Excerpt::of(&extracted.text, is_json, &scrubber, cap, prefix.unread);
+        let (excerpt, omitted) = match extracted.kind {
+            Kind::None => (Excerpt::default(), None),
+            Kind::Omitted(what) => (Excerpt::default(), Some(what)),
+            Kind::Json => (excerpt(true), None),
+            Kind::Plain => (excerpt(false), None),
         };
         self.hinted(Diagnosis {
             endpoint: self.endpoint(),
@@ -296,14 +301,6 @@ impl Call {
 
     pub(super) fn scrubber(&self) -> Scrubber<'_> {
         Scrubber::new(&self.remembered.secrets, self.remembered.target.address())
-    }
-
-    fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {
-        let cap = self.config.excerpt_cap;
-        if cap == 0 {
-            return None;
-        }
-        excerpt(scrubbed, cap, unread)
     }
 
     pub(super) fn log(&self, diagnosis: &Diagnosis) {
