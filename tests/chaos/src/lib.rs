@@ -10,6 +10,7 @@ pub mod caller;
 pub mod check;
 pub mod connector;
 pub mod link;
+pub mod logs;
 pub mod panics;
 pub mod plan;
 pub mod play;

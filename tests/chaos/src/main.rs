@@ -16,7 +16,7 @@ use std::{
 };
 
 use peak_alloc::PeakAlloc;
-use tower_diagnose_chaos::{panics, plan::Plan, run, soak, support::counting};
+use tower_diagnose_chaos::{logs, panics, plan::Plan, run, soak, support::counting};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -29,6 +29,7 @@ const USAGE: &str =
 
 fn main() -> ExitCode {
     panics::watch();
+    logs::watch();
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let number = |name: &str| {
         let at = arguments.iter().position(|argument| argument == name)?;
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
         count(calls);
         true
     } else if let Some(seconds) = number("--soak") {
-        let faults = soak::soak(Duration::from_secs(seconds));
+        let faults = soak::soak(Duration::from_secs(seconds), || MEMORY.current_usage());
         for fault in &faults {
             println!("{fault}");
         }

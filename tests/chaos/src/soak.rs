@@ -31,6 +31,9 @@ const CALLS: usize = 300;
 /// How much more memory the process may use at the end than after it has warmed up, beside a tenth.
 const SLACK: u64 = 16 << 20;
 
+/// How much more may be allocated when all is over than before it began: buffers of the runtime's.
+const LEFT: usize = 4 << 20;
+
 #[derive(Debug, Default)]
 struct Tally {
     calls: AtomicU64,
@@ -44,13 +47,15 @@ struct Tally {
 /// What the process holds.
 #[derive(Clone, Copy, Debug)]
 struct Held {
+    /// Of the system, and of that what is in use; in bytes.
     memory: u64,
+    live: usize,
     descriptors: usize,
     tasks: usize,
 }
 
 impl Held {
-    fn now() -> Self {
+    fn now(live: fn() -> usize) -> Self {
         let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
         let pages = statm
             .split(' ')
@@ -58,6 +63,7 @@ impl Held {
             .and_then(|pages| pages.parse::<u64>().ok());
         Self {
             memory: pages.unwrap_or_default() * 4096,
+            live: live(),
             descriptors: fs::read_dir("/proc/self/fd").map_or(0, Iterator::count),
             tasks: tokio::runtime::Handle::current()
                 .metrics()
@@ -66,23 +72,23 @@ impl Held {
     }
 }
 
-/// Soaks for so long, and returns what does not hold.
+/// Soaks for so long, and returns what does not hold. `live` tells how many bytes are allocated.
 #[must_use]
-pub fn soak(length: Duration) -> Vec<String> {
+pub fn soak(length: Duration, live: fn() -> usize) -> Vec<String> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build();
     runtime.expect("a runtime").block_on(async move {
         // By itself, so that it counts no task of its own.
-        tokio::spawn(run(length))
+        tokio::spawn(run(length, live))
             .await
             .unwrap_or_else(|error| vec![error.to_string()])
     })
 }
 
-async fn run(length: Duration) -> Vec<String> {
-    let before = Held::now();
+async fn run(length: Duration, live: fn() -> usize) -> Vec<String> {
+    let before = Held::now(live);
     println!("at the start: {before:?}");
     let tally = Arc::<Tally>::default();
     let mut worlds = Vec::new();
@@ -109,7 +115,7 @@ async fn run(length: Duration) -> Vec<String> {
         }
         worlds.push(world);
     }
-    let memory = watch(length, &tally).await;
+    let memory = watch(length, &tally, live).await;
     tally.is_over.store(true, Ordering::Relaxed);
     let mut faults = Vec::new();
     while let Some(ended) = workers.join_next().await {
@@ -126,13 +132,13 @@ async fn run(length: Duration) -> Vec<String> {
     for number in 0..4 {
         faults.extend(panics::take(number));
     }
-    faults.extend(settled(before, &tally, &memory).await);
+    faults.extend(settled(before, &tally, &memory, live).await);
     faults
 }
 
 /// A world in which most calls go well, and none takes long.
 fn plan(number: u64) -> Plan {
-    let limit = Duration::from_secs(2);
+    let limit = Duration::from_secs(10);
     let mut plan = Plan::of_size(number, CALLS, limit);
     plan.in_memory = false;
     plan.http2 = number % 2 == 1;
@@ -141,7 +147,7 @@ fn plan(number: u64) -> Plan {
     plan.longest_delay = Duration::from_millis(20);
     let settings = &mut plan.settings;
     settings.total = limit;
-    settings.attempt = Some(limit / 4);
+    settings.attempt = Some(limit / 2);
     settings.max_attempts = 3;
     settings.hook = Hook::None;
     settings.budget = if number < 2 {
@@ -164,7 +170,7 @@ async fn work(
         call.caller = Caller {
             patience: random
                 .percent(30)
-                .then(|| random.time(Duration::from_millis(60))),
+                .then(|| random.time(Duration::from_secs(2))),
             reads: *random.pick(&[0, 100, 300_000]),
             ..call.caller
         };
@@ -192,19 +198,20 @@ async fn work(
 }
 
 /// Looks at the memory, every second, until the time is up.
-async fn watch(length: Duration, tally: &Tally) -> Vec<u64> {
+async fn watch(length: Duration, tally: &Tally, live: fn() -> usize) -> Vec<u64> {
     let began = Instant::now();
     let mut memory = Vec::new();
     while began.elapsed() < length {
         sleep(Duration::from_secs(1)).await;
-        let held = Held::now();
+        let held = Held::now(live);
         memory.push(held.memory);
         if memory.len() % 10 == 0 {
             println!(
-                "{:>4.0?}: {:>9} calls, {} MiB, {} descriptors, {} tasks",
+                "{:>4.0?}: {:>9} calls, {} MiB of which {} live, {} descriptors, {} tasks",
                 began.elapsed(),
                 tally.calls.load(Ordering::Relaxed),
                 held.memory >> 20,
+                held.live >> 20,
                 held.descriptors,
                 held.tasks,
             );
@@ -214,17 +221,23 @@ async fn watch(length: Duration, tally: &Tally) -> Vec<u64> {
 }
 
 /// Returns what is not as it was.
-async fn settled(before: Held, tally: &Tally, memory: &[u64]) -> Vec<String> {
-    let mut after = Held::now();
+async fn settled(before: Held, tally: &Tally, memory: &[u64], live: fn() -> usize) -> Vec<String> {
+    let mut after = Held::now(live);
     for _ in 0..200 {
         if after.descriptors <= before.descriptors && after.tasks <= before.tasks {
             break;
         }
         sleep(Duration::from_millis(50)).await;
-        after = Held::now();
+        after = Held::now(live);
     }
     println!("at the end: {after:?}");
     let mut faults = Vec::new();
+    if after.live > before.live + LEFT {
+        faults.push(format!(
+            "{} bytes are live, {} were",
+            after.live, before.live
+        ));
+    }
     if after.descriptors > before.descriptors || after.tasks > before.tasks {
         faults.push(format!("{after:?} are held, {before:?} were"));
     }
