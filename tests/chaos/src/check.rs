@@ -125,7 +125,8 @@ impl Case<'_> {
                 let status = head.status.as_u16();
                 let retryable = matches!(status, 408 | 425 | 429)
                     || (500..600).contains(&status) && !matches!(status, 501 | 505 | 511);
-                if !retryable && !(settings.hook == Hook::Extend && status >= 400) {
+                let is_extended = settings.hook == Hook::Extend && status >= 400;
+                if !retryable && !is_extended {
                     faults.push(format!("repeated after {status}"));
                 }
                 asked = whole_seconds(&head.headers);

@@ -12,7 +12,7 @@
 use std::{
     process::ExitCode,
     sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use peak_alloc::PeakAlloc;
@@ -74,7 +74,7 @@ fn replay(seed: u64) -> bool {
 }
 
 fn play(from: u64, count: u64) -> bool {
-    let began = Instant::now();
+    let began = tokio::time::Instant::now();
     let played = AtomicU64::new(0);
     let (counts, failures) = run::many(from..from.saturating_add(count), 1, |_| {
         let played = played.fetch_add(1, Ordering::Relaxed) + 1;

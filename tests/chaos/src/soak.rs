@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::{runtime::Builder, task::JoinSet, time::sleep};
@@ -199,7 +199,7 @@ async fn work(
 
 /// Looks at the memory, every second, until the time is up.
 async fn watch(length: Duration, tally: &Tally, live: fn() -> usize) -> Vec<u64> {
-    let began = Instant::now();
+    let began = tokio::time::Instant::now();
     let mut memory = Vec::new();
     while began.elapsed() < length {
         sleep(Duration::from_secs(1)).await;

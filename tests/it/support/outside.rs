@@ -122,6 +122,10 @@ impl Body for Steps {
         self.as_ref().get_ref().state.lock().unwrap().step(cx)
     }
 
+    #[expect(
+        clippy::clone_on_copy,
+        reason = "it is not `Copy` before http-body 1.1"
+    )]
     fn size_hint(&self) -> SizeHint {
         self.hint.clone()
     }

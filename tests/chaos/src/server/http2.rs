@@ -118,10 +118,8 @@ impl Connection {
 
     async fn take(&mut self, next: Frame) -> Step {
         match next.kind {
-            SETTINGS if next.flags & ACK == 0 => {
-                if !self.pen.goes_wrong(3) {
-                    self.pen.write(&frame(SETTINGS, ACK, 0, &[])).await?;
-                }
+            SETTINGS if next.flags & ACK == 0 && !self.pen.goes_wrong(3) => {
+                self.pen.write(&frame(SETTINGS, ACK, 0, &[])).await?;
             }
             PING if next.flags & ACK == 0 => {
                 self.pen.write(&frame(PING, ACK, 0, &next.payload)).await?;
