@@ -8,9 +8,12 @@ const FEW: usize = 16;
 /// Returns whether `headers` has one of this name.
 #[inline]
 pub(crate) fn carries(headers: &HeaderMap, name: &HeaderName) -> bool {
-    if headers.is_empty() {
-        false
-    } else if headers.keys_len() <= FEW {
+    !headers.is_empty() && look_up(headers, name)
+}
+
+#[inline(never)]
+fn look_up(headers: &HeaderMap, name: &HeaderName) -> bool {
+    if headers.keys_len() <= FEW {
         headers.keys().any(|key| key == name)
     } else {
         headers.contains_key(name)

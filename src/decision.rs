@@ -27,6 +27,7 @@ use crate::{
     classify::classify,
     diagnosis::Diagnosed,
     error::{RetryError, find},
+    extension::extension,
     outcome::{Delivery, Facts, Idempotency},
     retried::{NoRetry, Retried, StopReason},
 };
@@ -44,6 +45,7 @@ pub(crate) enum Permission {
 
 impl Permission {
     /// Returns the permission of `request`, whose kind is `idempotency`.
+    #[inline]
     pub(crate) fn of<B>(
         request: &Request<B>,
         idempotency: Idempotency,
@@ -55,7 +57,7 @@ impl Permission {
         if *request.method() == Method::CONNECT || carries(request.headers(), &EXPECT) {
             return Self::Never(StopReason::NotRetryable);
         }
-        if request.extensions().get::<NoRetry>().is_some() {
+        if extension::<NoRetry>(request.extensions()).is_some() {
             return Self::Never(StopReason::Forbidden);
         }
         if only_declared && Idempotency::declared(request).is_none() {

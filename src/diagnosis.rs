@@ -9,6 +9,7 @@ use crate::{
     class::{ErrorClass, FaultDomain},
     endpoint::Endpoint,
     error::BoxError,
+    excerpt::Excerpt,
     headers::RedactedHeaders,
     line::{self, PrintedPath},
     outcome::{Delivery, Outcome},
@@ -29,7 +30,7 @@ pub struct Diagnosis {
     /// The server's own words, scrubbed and on one line.
     pub(crate) message: Option<String>,
     pub(crate) code: Option<String>,
-    pub(crate) excerpt: Option<String>,
+    pub(crate) excerpt: Excerpt,
     /// Why there is no excerpt of a body that was there: what kind of body it is.
     pub(crate) omitted: Option<&'static str>,
     pub(crate) hint: Option<Cow<'static, str>>,
@@ -74,7 +75,7 @@ impl Diagnosis {
     /// Returns the beginning of a JSON or plain-text body, scrubbed. Other bodies have none.
     #[must_use]
     pub fn excerpt(&self) -> Option<&str> {
-        self.excerpt.as_deref()
+        self.excerpt.get()
     }
 
     /// Returns what to do about it.

@@ -7,29 +7,31 @@ use std::borrow::Cow;
 
 use http::{HeaderValue, StatusCode};
 
-use crate::{charset, form, headers::Labels, html, json, mask::mask, phrase, sse, xml};
+use crate::{charset, form, headers::Labels, html, json, phrase, sse, xml};
 
 /// What a response says of its failure. Raw: neither scrubbed nor on one line.
 #[derive(Default)]
-pub(crate) struct Extracted {
+pub(crate) struct Extracted<'a> {
     /// The server's own words, trimmed, at most 4 KiB; never blank, never the reason phrase.
     pub(crate) message: Option<String>,
     /// The server's own error code, if it has one that is not the message.
     pub(crate) code: Option<String>,
-    /// The body itself, as far as it may be shown.
-    pub(crate) text: Excerpt,
+    pub(crate) kind: Kind,
+    /// The body itself, decoded, if it is of a kind that may be shown; else empty.
+    pub(crate) text: Cow<'a, str>,
 }
 
-/// A body that may be shown, or why it may not.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) enum Excerpt {
+/// What of a body may be shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
     /// There is nothing to show.
     #[default]
     None,
     /// It is of a kind that is not shown: `html`, `xml`, `binary`, `encoded`.
     Omitted(&'static str),
-    /// JSON or plain text, decoded, with the echoes of the request hidden.
-    Text(String),
+    /// JSON, but for some of its members.
+    Json,
+    Plain,
 }
 
 /// What the caller may choose.
@@ -54,13 +56,13 @@ enum Label {
 }
 
 /// Returns what a response says. `prefix` is the beginning of its body, or all of it if `complete`.
-pub(crate) fn extract(
+pub(crate) fn extract<'a>(
     status: StatusCode,
     labels: Labels<'_>,
-    prefix: &[u8],
+    prefix: &'a [u8],
     complete: bool,
     rules: &Rules,
-) -> Extracted {
+) -> Extracted<'a> {
     let content_type = text_of(labels.content_type);
     let label = label(content_type);
     let mut extracted = if prefix.is_empty() {
@@ -91,10 +93,10 @@ pub(crate) fn extract(
     extracted
 }
 
-impl Extracted {
+impl Extracted<'_> {
     fn omitted(kind: &'static str) -> Self {
         Self {
-            text: Excerpt::Omitted(kind),
+            kind: Kind::Omitted(kind),
             ..Self::default()
         }
     }
@@ -121,14 +123,14 @@ impl Extracted {
     }
 }
 
-fn body(
+fn body<'a>(
     status: StatusCode,
     label: Label,
     charset: Option<&str>,
     is_encoded: bool,
-    prefix: &[u8],
+    prefix: &'a [u8],
     rules: &Rules,
-) -> Extracted {
+) -> Extracted<'a> {
     // Most pages are told by their first bytes, before anything of them is decoded.
     if is_page(prefix) {
         return Extracted::omitted("html");
@@ -136,19 +138,32 @@ fn body(
     if is_encoded {
         return Extracted::omitted("encoded");
     }
-    let Some(text) = charset::decode(prefix, charset) else {
+    let Some(decoded) = charset::decode(prefix, charset) else {
         return Extracted::omitted("binary");
     };
     // Against script inclusion, some servers begin with this.
-    let text = match text.trim_start().strip_prefix(")]}'") {
+    let text = match decoded.trim_start().strip_prefix(")]}'") {
         Some(rest) => rest.trim_start_matches(','),
-        None => &text,
+        None => &decoded,
     };
-    document(status, label, text.trim_start(), rules)
+    let text = text.trim_start();
+    let said = document(status, label, text, rules);
+    if !matches!(said.kind, Kind::Json | Kind::Plain) {
+        return said;
+    }
+    let start = decoded.len() - text.len();
+    let text = match decoded {
+        Cow::Borrowed(text) => Cow::Borrowed(text.get(start..).unwrap_or_default()),
+        Cow::Owned(mut text) => {
+            text.drain(..start);
+            Cow::Owned(text)
+        }
+    };
+    Extracted { text, ..said }
 }
 
 /// Reads a decoded body that begins without a space.
-fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extracted {
+fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extracted<'static> {
     let is_json = matches!(label, Label::Json | Label::Problem | Label::AwsJson);
     match text.as_bytes().first() {
         None => Extracted::default(),
@@ -160,7 +175,7 @@ fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extr
             Extracted {
                 message: answer.message,
                 code: answer.code,
-                text: Excerpt::Omitted("xml"),
+                ..Extracted::omitted("xml")
             }
         }
         Some(b'{' | b'[' | b'"') if is_json || json::is_json(text) => {
@@ -172,7 +187,7 @@ fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extr
             Extracted {
                 message,
                 code,
-                text: Excerpt::None,
+                ..Extracted::default()
             }
         }
         _ if label == Label::Html => Extracted::omitted("html"),
@@ -181,12 +196,13 @@ fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extr
     }
 }
 
-fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted {
+fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted<'static> {
     let answer = json::read(text, label == Label::Problem, status);
     let mut extracted = Extracted {
         message: answer.message.map(Cow::into_owned),
         code: answer.code.map(Cow::into_owned),
-        text: Excerpt::Text(mask(text)),
+        kind: Kind::Json,
+        ..Extracted::default()
     };
     if let Some(name) = answer.aws_type {
         extracted.prefix(&name);
@@ -194,7 +210,7 @@ fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted {
     extracted
 }
 
-fn from_events(status: StatusCode, text: &str) -> Extracted {
+fn from_events(status: StatusCode, text: &str) -> Extracted<'static> {
     for data in sse::events(text) {
         let data = data.trim_start();
         let mut extracted = match data.as_bytes().first() {
@@ -205,14 +221,14 @@ fn from_events(status: StatusCode, text: &str) -> Extracted {
             },
         };
         if extracted.message.is_some() {
-            extracted.text = Excerpt::None;
+            extracted.kind = Kind::None;
             return extracted;
         }
     }
     Extracted::default()
 }
 
-fn plain(status: StatusCode, text: &str, rules: &Rules) -> Extracted {
+fn plain(status: StatusCode, text: &str, rules: &Rules) -> Extracted<'static> {
     // A page may have something before it; one of these far behind is only quoted.
     let start = text.get(..text.len().min(1024)).unwrap_or(text);
     let lower = start.to_ascii_lowercase();
@@ -224,8 +240,8 @@ fn plain(status: StatusCode, text: &str, rules: &Rules) -> Extracted {
         .then(|| phrase::clean(Cow::Borrowed(text), status).map(Cow::into_owned));
     Extracted {
         message: message.flatten(),
-        code: None,
-        text: Excerpt::Text(text.to_owned()),
+        kind: Kind::Plain,
+        ..Extracted::default()
     }
 }
 

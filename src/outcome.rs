@@ -6,6 +6,7 @@ use http::{HeaderName, Method, Request, StatusCode};
 use crate::{
     carries::carries,
     class::{AuditClass, ErrorClass, FaultDomain},
+    extension::extension,
     names::names,
 };
 
@@ -157,6 +158,7 @@ impl Idempotency {
     ///
     /// Methods that RFC 9110 does not define are not idempotent.
     #[must_use]
+    #[inline]
     pub fn of<B>(request: &Request<B>) -> Self {
         if let Some(declared) = Self::declared(request) {
             return declared;
@@ -171,7 +173,7 @@ impl Idempotency {
 
     /// Returns what the caller declared by an extension, if anything.
     pub(crate) fn declared<B>(request: &Request<B>) -> Option<Self> {
-        request.extensions().get::<Self>().copied()
+        extension(request.extensions()).copied()
     }
 
     /// Returns whether a request of this kind may be sent again although it may have arrived.

@@ -1,20 +1,19 @@
 use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use http::{
-    Extensions, HeaderMap, HeaderName, Method, Request, StatusCode, header::CONTENT_TYPE,
-    response::Parts,
+    Extensions, HeaderMap, Method, Request, StatusCode, header::CONTENT_TYPE, response::Parts,
 };
 use http_body::SizeHint;
 
-use super::{config::Config, excerpt::excerpt, peeked::Prefix};
+use super::{config::Config, layer::DiagnoseLayer, peeked::Prefix};
 use crate::{
     call::CallRecorder,
-    carries::carries,
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
-    endpoint::{Endpoint, Target},
-    extract::{Excerpt, Extracted, Rules, extract},
+    endpoint::Endpoint,
+    excerpt::Excerpt,
+    extract::{Extracted, Kind, Rules, extract},
     found::Found,
     grpc,
     headers::Head,
@@ -22,25 +21,21 @@ use crate::{
     outcome::{Delivery, Facts, Idempotency, Outcome},
     protocol::{Protocol, inspect, is_labelled},
     redact::Scrubber,
+    remembered::Remembered,
     retried::Retried,
     retry_after::retry_after,
-    secrets::Secrets,
     text::{cut, one_line},
 };
 
 /// How many characters of a server's code are kept.
 const CODE_CAP: usize = 120;
 
-static MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-
 /// What is kept of a call on its way in, so that its failure can be told.
-pub(super) struct Call {
+pub(crate) struct Call {
     pub(super) config: Arc<Config>,
-    target: Target,
-    secrets: Secrets,
+    pub(super) remembered: Remembered,
     pub(super) recorder: Option<CallRecorder>,
     idempotency: Idempotency,
-    pub(super) has_mcp_session: bool,
     #[cfg(feature = "axum")]
     matched_path: Option<axum::extract::MatchedPath>,
 }
@@ -62,11 +57,14 @@ impl Call {
     #[inline]
     pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
         Self {
-            target: Target::with_query(request),
-            secrets: Secrets::of(request.headers(), &config.redacted),
+            remembered: Remembered::of(
+                request.method(),
+                request.uri(),
+                request.headers(),
+                &config.redacted,
+            ),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
-            has_mcp_session: carries(request.headers(), &MCP_SESSION_ID),
             #[cfg(feature = "axum")]
             matched_path: config
                 .is_server
@@ -76,10 +74,19 @@ impl Call {
         }
     }
 
-    /// Returns whether an answer is fine by its status, as everybody would say, and no more is to be
-    /// looked at.
-    pub(super) fn is_plain(&self, status: StatusCode) -> bool {
-        status.as_u16() < 400 && self.config.protocols.is_empty() && !self.config.is_failure(status)
+    /// The call of a client whose request somebody else remembers.
+    pub(crate) fn recalled(
+        layer: &DiagnoseLayer,
+        (remembered, idempotency, recorder): (Remembered, Idempotency, Option<CallRecorder>),
+    ) -> Self {
+        Self {
+            remembered,
+            recorder,
+            idempotency,
+            #[cfg(feature = "axum")]
+            matched_path: None,
+            config: Arc::clone(&layer.config),
+        }
     }
 
     /// Decides what to read of an answer.
@@ -89,8 +96,8 @@ impl Call {
         headers: &HeaderMap,
         size_hint: &SizeHint,
     ) -> Look {
-        let has_body = *self.target.method() != Method::HEAD
-            && *self.target.method() != Method::CONNECT
+        let has_body = *self.remembered.target.method() != Method::HEAD
+            && *self.remembered.target.method() != Method::CONNECT
             && !status.is_informational()
             && status != StatusCode::NO_CONTENT
             && status != StatusCode::NOT_MODIFIED;
@@ -169,7 +176,7 @@ impl Call {
         let extracted = Extracted {
             message: found.message,
             code: found.code,
-            text: Excerpt::None,
+            ..Extracted::default()
         };
         let head = Head::read(&parts.headers, &self.config.redacted);
         self.answered(parts, head, facts, extracted, &Prefix::EMPTY)
@@ -180,7 +187,7 @@ impl Call {
         Facts {
             dispatched: true,
             last_status: Some(status),
-            mcp_session: self.has_mcp_session,
+            mcp_session: self.remembered.has_mcp_session,
             ..seen.unwrap_or_default()
         }
     }
@@ -190,7 +197,7 @@ impl Call {
         parts: &Parts,
         head: Head<'_>,
         facts: Facts,
-        extracted: Extracted,
+        extracted: Extracted<'_>,
         prefix: &Prefix<'_>,
     ) -> Diagnosis {
         let scrubber = match prefix.is_complete && !extracted.is_shortened() {
@@ -198,10 +205,14 @@ impl Call {
             false => self.scrubber().of_cut_texts(),
         };
         let retried = parts.extensions.get::<Retried>();
-        let (excerpt, omitted) = match extracted.text {
-            Excerpt::None => (None, None),
-            Excerpt::Omitted(what) => (None, Some(what)),
-            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), prefix.unread), None),
+        let cap = self.config.excerpt_cap;
+        let excerpt =
+            |is_json| Excerpt::of(&extracted.text, is_json, &scrubber, cap, prefix.unread);
+        let (excerpt, omitted) = match extracted.kind {
+            Kind::None => (Excerpt::default(), None),
+            Kind::Omitted(what) => (Excerpt::default(), Some(what)),
+            Kind::Json => (excerpt(true), None),
+            Kind::Plain => (excerpt(false), None),
         };
         self.hinted(Diagnosis {
             endpoint: self.endpoint(),
@@ -262,6 +273,7 @@ impl Call {
             diagnosis.outcome,
             diagnosis.indeterminate,
             diagnosis.retry_after,
+            diagnosis.cause.as_deref(),
         );
         if let Some(hook) = &self.config.hint_with {
             if let Some(hint) = hook(&diagnosis) {
@@ -272,7 +284,7 @@ impl Call {
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        let endpoint = self.target.endpoint();
+        let endpoint = self.remembered.target.endpoint();
         #[cfg(feature = "axum")]
         let endpoint = match &self.matched_path {
             Some(matched) => endpoint.with_path(matched.as_str()),
@@ -288,15 +300,7 @@ impl Call {
     }
 
     pub(super) fn scrubber(&self) -> Scrubber<'_> {
-        Scrubber::new(&self.secrets, self.target.address())
-    }
-
-    fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {
-        let cap = self.config.excerpt_cap;
-        if cap == 0 {
-            return None;
-        }
-        excerpt(scrubbed, cap, unread)
+        Scrubber::new(&self.remembered.secrets, self.remembered.target.address())
     }
 
     pub(super) fn log(&self, diagnosis: &Diagnosis) {
@@ -363,6 +367,8 @@ fn cut_code(code: String) -> String {
 
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Call").field(&self.target).finish()
+        f.debug_tuple("Call")
+            .field(&self.remembered.target)
+            .finish()
     }
 }

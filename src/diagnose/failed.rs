@@ -10,6 +10,7 @@ use crate::{
     classify::{self, classify},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, TimeoutError, find},
+    excerpt::Excerpt,
     headers::RedactedHeaders,
     outcome::{Delivery, Facts, Outcome},
     text::one_line,
@@ -29,7 +30,7 @@ impl Call {
             delivery = delivery.and(recorder.delivery());
         }
         let facts = Facts {
-            mcp_session: self.has_mcp_session,
+            mcp_session: self.remembered.has_mcp_session,
             ..seen.map_or_else(
                 || Facts {
                     dispatched: !self.config.is_server && delivery != Delivery::NotSent,
@@ -45,7 +46,7 @@ impl Call {
         let cause = match error.map_or(Cow::Borrowed("internal error"), cause::cause) {
             // What a guard says may name the address that it turned away.
             Cow::Owned(text) => Cow::Owned(self.scrubber().scrub(&text).into_owned()),
-            phrase @ Cow::Borrowed(_) => phrase,
+            Cow::Borrowed(phrase) => Cow::Borrowed(phrase),
         };
         self.hinted(Diagnosis {
             endpoint: self.endpoint(),
@@ -56,7 +57,7 @@ impl Call {
             )),
             message: None,
             code: None,
-            excerpt: None,
+            excerpt: Excerpt::default(),
             omitted: None,
             hint: None,
             cause: Some(match one_line(&cause) {

@@ -36,6 +36,7 @@ where
 
     /// Waits for the inner service. Its error is kept and returned by the next call, which can note
     /// it.
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         if self.kept.is_some() {
             return Poll::Ready(Ok(()));
@@ -48,15 +49,21 @@ where
         })
     }
 
+    #[inline]
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
-        let recorder = CallRecorder::of(request.extensions());
         if let Some(error) = self.kept.take() {
-            if let Some(recorder) = recorder {
+            if let Some(recorder) = CallRecorder::of(request.extensions()) {
                 refused(recorder, &error);
             }
             return ResponseFuture::refused(error);
         }
-        let attempt = recorder.cloned().map(Attempt::start);
+        let attempt = if request.extensions().is_empty() {
+            None
+        } else {
+            CallRecorder::of(request.extensions())
+                .cloned()
+                .map(Attempt::start)
+        };
         ResponseFuture::calling(self.inner.call(request), attempt)
     }
 }

@@ -1,8 +1,9 @@
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use http::Request;
 use tower_layer::Layer;
 
-use super::service::Recorder;
+use super::{recording::Recording, service::Recorder};
 use crate::{endpoint::Endpoint, record::RecordSink};
 
 /// Makes a route template of an endpoint.
@@ -53,6 +54,15 @@ impl RecorderLayer {
                     path,
                 })
             }),
+        }
+    }
+
+    /// Begins the recording of a call, unless nothing is recorded.
+    #[inline]
+    pub(crate) fn begin<B: 'static>(&self, request: &mut Request<B>) -> Option<Recording> {
+        match &self.config {
+            None => None,
+            Some(config) => Some(Recording::begin(config, request)),
         }
     }
 

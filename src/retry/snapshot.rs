@@ -23,6 +23,10 @@ pub(super) struct Snapshot {
     texts: Texts,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most heads fit, and a block for the texts is what it is there to save"
+)]
 enum Texts {
     None,
     InPlace([u8; IN_PLACE]),

@@ -16,16 +16,16 @@ fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
         .collect()
 }
 
-fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted {
+fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'static> {
     let headers = headers(&[(CONTENT_TYPE, content_type)]);
     let rules = Rules { plain_text: true };
-    extract(
+    super::tests::owned(extract(
         StatusCode::BAD_REQUEST,
         Head::read(&headers, &[]).labels,
         body.as_ref(),
         true,
         &rules,
-    )
+    ))
 }
 
 /// Pieces of which error bodies are made, so that random ones are worth reading.

@@ -27,7 +27,7 @@ fn diagnosis() -> Diagnosis {
         outcome: Outcome::new(ErrorClass::ToolError, FaultDomain::Proxy, Some(status)),
         message: None,
         code: Some("E_BUSY".into()),
-        excerpt: None,
+        excerpt: crate::excerpt::Excerpt::default(),
         omitted: None,
         hint: None,
         cause: None,

@@ -220,9 +220,11 @@ impl Case<'_> {
             if head.status.as_u16() >= 400 && record.outcome().is_none() {
                 wrong("outcome", "none".to_owned(), head.status.to_string());
             }
+            let said_end = self.attempts.last().is_some_and(|attempt| attempt.said_end);
+            let has_failed = self.told.body == Some(What::Error) && !said_end;
             let expected = match &self.told.body {
                 Some(What::End) => Some(BodyEnd::Complete),
-                Some(What::Error) => Some(BodyEnd::Failed),
+                Some(What::Error) if has_failed => Some(BodyEnd::Failed),
                 _ => None,
             };
             let is_over = head.status != 101;
@@ -235,7 +237,7 @@ impl Case<'_> {
                     );
                 }
             }
-            if self.told.body == Some(What::Error) && record.outcome().is_none() {
+            if has_failed && record.outcome().is_none() {
                 wrong(
                     "outcome",
                     "none".to_owned(),
