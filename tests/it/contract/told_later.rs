@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use tower::{BoxError, Layer, ServiceExt, service_fn};
-use tower_diagnose::{DiagnoseLayer, Diagnosis, LogPolicy, ResponseExt};
+use tower_diagnose::{DiagnoseLayer, Diagnosis, LogPolicy};
 
 use crate::support::outside::{diagnosed, get, post, response};
 
