@@ -22,5 +22,6 @@ mod signatures;
 mod sockets;
 mod timeout;
 mod timeout_body;
+mod told_later;
 mod vocabulary;
 mod waits;
