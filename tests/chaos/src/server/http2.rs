@@ -342,11 +342,8 @@ impl Connection {
         }
         let body = &answer.body;
         let is_over = answer.is_bare || body.is_empty() && answer.trailers.is_empty();
-        let block = if wrong && random.percent(6) {
-            random.noise(20)
-        } else {
-            head(answer.status, &headers)
-        };
+        let garbled = (wrong && random.percent(6)).then(|| random.noise(20));
+        let block = garbled.unwrap_or_else(|| head(answer.status, &headers));
         let ends = if is_over { END_STREAM } else { 0 };
         out.extend(split_head(id, ends, &block));
         if !is_over {
@@ -359,14 +356,13 @@ impl Connection {
                     && answer.trailers.is_empty()
                     && !answer.is_endless
                     && !(wrong && random.percent(10));
+                let ends = if is_last { END_STREAM } else { 0 };
                 if random.percent(10) {
                     // Padding; a frame has room for it beside the piece.
                     let piece = &piece[..piece.len().min(FRAME - 40)];
                     let padded = [&[7][..], piece, &[0; 7]].concat();
-                    let ends = if is_last { END_STREAM } else { 0 };
                     out.extend(frame(DATA, PADDED | ends, id, &padded));
                 } else {
-                    let ends = if is_last { END_STREAM } else { 0 };
                     out.extend(frame(DATA, ends, id, piece));
                 }
             }
@@ -390,9 +386,8 @@ impl Connection {
                 .await?;
         }
         if wrong && self.random.percent(30) {
-            // Twice is once too often.
-            let code = self.error();
-            self.reset(id, code).await?;
+            let twice = self.error();
+            self.reset(id, twice).await?;
         }
         Ok(())
     }
