@@ -26,6 +26,7 @@ use crate::{
     retried::Retried,
     retry_after::retry_after,
     secrets::Secrets,
+    target::Address,
     text::{cut, one_line},
 };
 
@@ -142,9 +143,10 @@ impl Call {
         let diagnosis = self.answered(parts, head, facts, extracted, prefix);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
+            let scrubber = Scrubber::new(&self.secrets, self.target.address());
             self.config
                 .log
-                .emit_body(&diagnosis, &self.scrubber().scrub(&body));
+                .emit_body(&diagnosis, &scrubber.scrub(&body));
         }
         diagnosis
     }
@@ -194,10 +196,11 @@ impl Call {
         extracted: Extracted<'_>,
         prefix: &Prefix<'_>,
     ) -> Diagnosis {
-        let scrubber = match prefix.is_complete && !extracted.is_shortened() {
-            true => self.scrubber(),
-            false => self.scrubber().of_cut_texts(),
-        };
+        let address = self.target.address();
+        let mut scrubber = Scrubber::new(&self.secrets, address);
+        if !prefix.is_complete || extracted.is_shortened() {
+            scrubber = scrubber.of_cut_texts();
+        }
         let retried = parts.extensions.get::<Retried>();
         let cap = self.config.excerpt_cap;
         let excerpt =
@@ -209,7 +212,7 @@ impl Call {
             Kind::Plain => (excerpt(false), None),
         };
         self.hinted(Diagnosis {
-            endpoint: self.endpoint(),
+            endpoint: self.printed(&address),
             outcome: self.answered_outcome(parts.status, &facts),
             message: extracted.message.and_then(|text| tidy(&scrubber, text)),
             code: extracted
@@ -277,7 +280,11 @@ impl Call {
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        let endpoint = self.target.endpoint();
+        self.printed(&self.target.address())
+    }
+
+    fn printed(&self, address: &Address<'_>) -> Endpoint {
+        let endpoint = address.endpoint(self.target.method());
         #[cfg(feature = "axum")]
         let endpoint = match &self.matched_path {
             Some(matched) => endpoint.with_path(matched.as_str()),
@@ -290,10 +297,6 @@ impl Call {
             },
             None => endpoint,
         }
-    }
-
-    fn scrubber(&self) -> Scrubber<'_> {
-        Scrubber::new(&self.secrets, self.target.address())
     }
 
     pub(super) fn log(&self, diagnosis: &Diagnosis) {
