@@ -52,6 +52,7 @@ mod mask;
 mod member;
 mod named;
 mod needles;
+mod pass;
 mod payload;
 mod phrase;
 mod protocol;

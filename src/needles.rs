@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    path::{REDACTED, is_plain, keeps},
+    path::{REDACTED, keeps},
     secrets::{SHORTEST, Secrets, Sent},
     shape::is_boundary,
     target::Address,
@@ -49,7 +49,9 @@ impl<'a> Needles<'a> {
         if address.authority.as_bytes().contains(&b'@') {
             found.userinfo(address.authority);
         }
-        found.path(address.path);
+        if address.is_odd {
+            found.path(address.path);
+        }
         match found.0.is_empty() {
             true => Self::none(),
             false => Self::sorted(found.0),
@@ -244,9 +246,6 @@ impl<'a> Found<'a> {
     }
 
     fn path(&mut self, path: &'a str) {
-        if is_plain(path) {
-            return;
-        }
         for segment in path.split('/') {
             let Some(kept) = keeps(segment) else {
                 continue;

@@ -1,6 +1,6 @@
 //! What a layer remembers of a request in case the call fails.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use bytes::Bytes;
 use http::{
@@ -9,7 +9,11 @@ use http::{
     uri::{Authority, PathAndQuery, Scheme},
 };
 
-use crate::{endpoint::Endpoint, path::redact_path, record::PathTemplate};
+use crate::{
+    endpoint::Endpoint,
+    path::{is_plain, redact_path},
+    record::PathTemplate,
+};
 
 /// What a layer keeps of a request on its way in, so that an [`Endpoint`] can be made if the call
 /// fails. Never printed: nothing is redacted before [`Target::into_endpoint`].
@@ -182,10 +186,12 @@ impl Copied {
         let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);
         let bytes = self.bytes.get(..query).unwrap_or_default();
         let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let sent_path = text.get(authority..path).unwrap_or_default();
         Address {
             scheme: self.scheme.as_str(),
             authority: text.get(..authority).unwrap_or_default(),
-            path: text.get(authority..path).unwrap_or_default(),
+            path: sent_path,
+            is_odd: !is_plain(sent_path),
             // Behind the question mark, if there is one.
             query: text.get(path + 1..).unwrap_or_default(),
         }
@@ -218,6 +224,8 @@ pub(crate) struct Address<'a> {
     /// With the userinfo.
     pub(crate) authority: &'a str,
     pub(crate) path: &'a str,
+    /// Whether a segment of the path may be a secret.
+    pub(crate) is_odd: bool,
     pub(crate) query: &'a str,
 }
 
@@ -227,6 +235,7 @@ impl<'a> Address<'a> {
             scheme: uri.scheme_str().unwrap_or_default(),
             authority: uri.authority().map_or("", |authority| authority.as_str()),
             path: uri.path(),
+            is_odd: !is_plain(uri.path()),
             query: uri.query().unwrap_or_default(),
         }
     }
@@ -240,7 +249,11 @@ impl<'a> Address<'a> {
             .and_then(|at| authority.get(at + 1..))
             .unwrap_or(authority);
         let is_connect = method == Method::CONNECT && !host.is_empty();
-        let path = redact_path(if is_connect { host } else { self.path });
+        let path = match is_connect {
+            true => redact_path(host),
+            false if self.is_odd => redact_path(self.path),
+            false => Cow::Borrowed(self.path),
+        };
         let origin = if is_connect || self.scheme.is_empty() || host.is_empty() {
             [""; 3]
         } else {

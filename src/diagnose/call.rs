@@ -211,7 +211,7 @@ impl Call {
             Kind::Json => (excerpt(true), None),
             Kind::Plain => (excerpt(false), None),
         };
-        self.hinted(Diagnosis {
+        let mut diagnosis = Diagnosis {
             endpoint: self.printed(&address),
             outcome: self.answered_outcome(parts.status, &facts),
             message: extracted.message.and_then(|text| tidy(&scrubber, text)),
@@ -237,7 +237,9 @@ impl Call {
             indeterminate: false,
             headers: head.shown.scrubbed(&scrubber),
             line_cap: self.config.line_cap,
-        })
+        };
+        self.complete(&mut diagnosis);
+        diagnosis
     }
 
     fn answered_outcome(&self, status: StatusCode, facts: &Facts) -> Outcome {
@@ -263,7 +265,7 @@ impl Call {
     }
 
     /// Completes a diagnosis by what follows from the rest of it.
-    pub(super) fn hinted(&self, mut diagnosis: Diagnosis) -> Diagnosis {
+    pub(super) fn complete(&self, diagnosis: &mut Diagnosis) {
         diagnosis.indeterminate =
             diagnosis.delivery == Delivery::Unknown && !self.idempotency.is_repeatable();
         diagnosis.hint = hint(
@@ -272,11 +274,10 @@ impl Call {
             diagnosis.retry_after,
         );
         if let Some(hook) = &self.config.hint_with {
-            if let Some(hint) = hook(&diagnosis) {
+            if let Some(hint) = hook(diagnosis) {
                 diagnosis.hint = Some(hint.into());
             }
         }
-        diagnosis
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
@@ -327,6 +328,9 @@ fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// Removes secrets, then line breaks. `None` if nothing is left.
 fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<String> {
+    if !text.is_empty() && scrubber.is_harmless(&text) {
+        return Some(text);
+    }
     let scrubbed = scrubber.scrub(&text);
     let line = match (&scrubbed, one_line(&scrubbed)) {
         (_, Cow::Owned(line)) => line,

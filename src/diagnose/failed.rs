@@ -44,7 +44,7 @@ impl Call {
             None => seen.and_then(CallRecorder::failure),
         };
         let cause = error.map_or(Cow::Borrowed("internal error"), cause::cause);
-        self.hinted(Diagnosis {
+        let mut diagnosis = Diagnosis {
             endpoint: self.endpoint(),
             outcome: outcome.unwrap_or(Outcome::new(
                 ErrorClass::ProxyInternal,
@@ -73,7 +73,9 @@ impl Call {
             indeterminate: false,
             headers: RedactedHeaders::default(),
             line_cap: self.config.line_cap,
-        })
+        };
+        self.complete(&mut diagnosis);
+        diagnosis
     }
 
     /// Takes over what a layer of the same kind found below, where there was more to know.
@@ -88,7 +90,8 @@ impl Call {
             diagnosis.delivery = retried.delivery();
         }
         diagnosis.line_cap = self.config.line_cap;
-        self.hinted(diagnosis)
+        self.complete(&mut diagnosis);
+        diagnosis
     }
 }
 

@@ -57,6 +57,7 @@ const PURE: &[&str] = &[
     "member",
     "named",
     "needles",
+    "pass",
     "payload",
     "phrase",
     "protocol",
