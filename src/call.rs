@@ -6,12 +6,13 @@ use std::{
     time::SystemTime,
 };
 
-use http::{Extensions, Request};
+use http::{Extensions, Request, StatusCode};
 use tokio::time::Instant;
 
 use crate::{
     attempts::{AttemptEnd, AttemptRecord, Attempts},
     endpoint::{Endpoint, Target},
+    extension::extension,
     outcome::{Delivery, Facts, Outcome},
     record::PathTemplate,
     retried::Retried,
@@ -72,6 +73,19 @@ impl Start {
     }
 }
 
+/// What an answer or an error says of its call.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) status: Option<StatusCode>,
+    pub(crate) outcome: Option<Outcome>,
+    /// Holds where no attempt was noted.
+    pub(crate) delivery: Option<Delivery>,
+    pub(crate) attempts: u32,
+    pub(crate) retried: Option<Retried>,
+    pub(crate) request_id: Option<Box<str>>,
+    pub(crate) remote_code: Option<Box<str>>,
+}
+
 #[derive(Default)]
 pub(crate) struct Notes {
     pub(crate) facts: Facts,
@@ -84,6 +98,9 @@ pub(crate) struct Notes {
     pub(crate) last_failure: Option<Outcome>,
     pub(crate) retried: Option<Retried>,
     pub(crate) is_accepted: bool,
+    /// When the head of the response came, and what it told. Here, as the start is, because the body of
+    /// the response would be larger for it.
+    pub(crate) head: Option<(Instant, Told)>,
     pub(crate) attempts: Attempts,
 }
 
@@ -134,8 +151,9 @@ impl CallRecorder {
     }
 
     /// Finds the notes of the call that a request belongs to.
+    #[inline]
     pub(crate) fn of(extensions: &Extensions) -> Option<&Self> {
-        extensions.get()
+        extension(extensions)
     }
 
     /// An attempt is about to be handed to the client. Returns when, by which its end finds it.
@@ -154,7 +172,7 @@ impl CallRecorder {
 
     /// The attempt was answered.
     #[cfg(test)]
-    pub(crate) fn attempt_answered(&self, status: http::StatusCode) {
+    pub(crate) fn attempt_answered(&self, status: StatusCode) {
         self.attempt_ended(
             None,
             AttemptEnd {

@@ -19,13 +19,15 @@
 
 use std::{error::Error, time::Duration};
 
-use http::{Method, Request, StatusCode, header::EXPECT};
+use http::{Method, Request, StatusCode};
 
 use crate::{
-    carries::carries,
     class::ErrorClass,
     classify::classify,
+    diagnosis::Diagnosed,
     error::{RetryError, find},
+    extension::extension,
+    marks::Marks,
     outcome::{Delivery, Facts, Idempotency},
     retried::{NoRetry, Retried, StopReason},
 };
@@ -42,19 +44,22 @@ pub(crate) enum Permission {
 }
 
 impl Permission {
-    /// Returns the permission of `request`, whose kind is `idempotency`.
+    /// Returns the permission of `request`, whose headers have these `marks` and whose kind is
+    /// `idempotency`.
+    #[inline]
     pub(crate) fn of<B>(
         request: &Request<B>,
+        marks: Marks,
         idempotency: Idempotency,
         only_declared: bool,
         repeat_unsent: bool,
     ) -> Self {
         // A tunnel cannot be built twice, and whoever sent `Expect` waits for an interim answer
         // that a second attempt would have to negotiate anew.
-        if *request.method() == Method::CONNECT || carries(request.headers(), &EXPECT) {
+        if *request.method() == Method::CONNECT || marks.expects {
             return Self::Never(StopReason::NotRetryable);
         }
-        if request.extensions().get::<NoRetry>().is_some() {
+        if extension::<NoRetry>(request.extensions()).is_some() {
             return Self::Never(StopReason::Forbidden);
         }
         if only_declared && Idempotency::declared(request).is_none() {
@@ -202,7 +207,12 @@ pub(crate) fn is_retryable_error(error: &(dyn Error + 'static)) -> bool {
 
 /// Returns what a layer below noted about its own attempts, if there is such a layer.
 pub(crate) fn retried_below(error: &(dyn Error + 'static)) -> Option<Retried> {
-    find::<RetryError>(error).map(RetryError::retried)
+    if let Some(error) = find::<RetryError>(error) {
+        return Some(error.retried());
+    }
+    // An error made of a response keeps what the response carried.
+    let head = find::<Diagnosed>(error)?.response()?;
+    head.extensions.get().copied()
 }
 
 /// Returns whether the layer that noted this gave up a failure that could have been repeated.

@@ -18,15 +18,25 @@ impl Kept {
         *self.slot() = Some(Box::new(error));
     }
 
+    #[inline]
     pub(crate) fn is_some(&mut self) -> bool {
         self.slot().is_some()
     }
 
+    #[inline]
     pub(crate) fn take<E: 'static>(&mut self) -> Option<E> {
-        let kept = self.slot().take()?;
+        match self.slot() {
+            None => None,
+            slot => Self::named(slot.take()?),
+        }
+    }
+
+    #[cold]
+    fn named<E: 'static>(kept: Box<dyn Any + Send>) -> Option<E> {
         kept.downcast().ok().map(|error| *error)
     }
 
+    #[inline]
     fn slot(&mut self) -> &mut Option<Box<dyn Any + Send>> {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }

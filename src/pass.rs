@@ -10,6 +10,11 @@ use crate::{
     text::is_word,
 };
 
+/// What at the end of a reference belongs to the sentence around it.
+const TRAILING: [char; 11] = ['.', ',', ';', ':', '!', '?', '\'', ')', ']', '}', '*'];
+/// What ends a segment of a path, beside what ends the whole reference.
+const ENDS: [char; 11] = ['/', '?', '#', '\\', '\'', ',', ';', '(', ')', '[', ']'];
+
 /// One walk through a text, from left to right, never back.
 pub(crate) struct Pass<'p, 'a> {
     needles: &'p Needles<'p>,
@@ -204,7 +209,7 @@ impl<'p, 'a> Pass<'p, 'a> {
         self.at = start;
         if let Some(userinfo) = userinfo {
             self.replace(start, start + userinfo + 1, "");
-        } else if is_odd && self.text[end..].chars().all(is_trailing) {
+        } else if is_odd && self.text[end..].chars().all(|c| TRAILING.contains(&c)) {
             // The text was cut off in front of the `@`.
             return self.replace(start, end, REDACTED);
         }
@@ -220,15 +225,9 @@ impl<'p, 'a> Pass<'p, 'a> {
         self.at += 1;
         let rest = &self.text[self.at..];
         let end = rest
-            .find(|c: char| {
-                is_reference_end(c)
-                    || matches!(
-                        c,
-                        '/' | '?' | '#' | '\\' | '\'' | ',' | ';' | '(' | ')' | '[' | ']'
-                    )
-            })
+            .find(|c| is_reference_end(c) || ENDS.contains(&c))
             .unwrap_or(rest.len());
-        let segment = rest[..end].trim_end_matches(is_trailing);
+        let segment = rest[..end].trim_end_matches(TRAILING);
         if let Some(kept) = keeps(segment) {
             self.replace(self.at + kept.len(), self.at + segment.len(), REDACTED);
         }
@@ -291,7 +290,7 @@ impl<'p, 'a> Pass<'p, 'a> {
             }
             at += if is_escape { 2 } else { c.len_utf8() };
         }
-        start + self.text[start..at].trim_end_matches(is_trailing).len()
+        start + self.text[start..at].trim_end_matches(TRAILING).len()
     }
 
     fn hex(&self, start: usize, digits: usize) -> bool {
@@ -352,11 +351,3 @@ pub(crate) const KINDS: [Kind; 256] = {
     }
     kinds
 };
-
-/// Returns whether `c` at the end of a reference belongs to the sentence around it.
-fn is_trailing(c: char) -> bool {
-    matches!(
-        c,
-        '.' | ',' | ';' | ':' | '!' | '?' | '\'' | ')' | ']' | '}' | '*'
-    )
-}

@@ -32,23 +32,23 @@ impl Secrets {
     /// Remembers the values of headers that are credentials by their name, that are marked
     /// sensitive, or that `extra` names.
     ///
-    /// One pass over the map and no allocation if there are none: some 25 instructions for an
-    /// ordinary header.
+    /// One pass over the map and no allocation if there are none.
+    #[cfg(test)]
     pub(crate) fn of(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
-        let mut size: usize = 0;
-        for (name, value) in headers {
-            if is_secret(name, value, extra) {
-                size = size.saturating_add(value.len()).saturating_add(2);
-            }
-        }
+        Self::remember(headers, extra, Sighted::in_headers(headers, extra).size)
+    }
+
+    /// Remembers what a [look at the headers](Sighted::in_headers) has found to be of this size.
+    #[inline]
+    pub(crate) fn remember(headers: &HeaderMap, extra: &[HeaderName], size: usize) -> Self {
         if size == 0 {
             return Self { block: None };
         }
-        Self::remember(headers, extra, size)
+        Self::copied(headers, extra, size)
     }
 
     #[inline(never)]
-    fn remember(headers: &HeaderMap, extra: &[HeaderName], size: usize) -> Self {
+    fn copied(headers: &HeaderMap, extra: &[HeaderName], size: usize) -> Self {
         if size > CAP {
             return Self {
                 block: Some(Box::default()),
@@ -87,6 +87,31 @@ impl Secrets {
     }
 }
 
+/// What one look at the headers of a request finds.
+#[derive(Default)]
+pub(crate) struct Sighted {
+    /// How many bytes it takes to remember the credentials.
+    pub(crate) size: usize,
+    pub(crate) has_mcp_session: bool,
+}
+
+impl Sighted {
+    /// Looks at each header once: some 30 instructions for an ordinary one.
+    pub(crate) fn in_headers(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
+        let mut sighted = Self::default();
+        for (name, value) in headers {
+            if is_secret(name, value, extra) {
+                sighted.size = sighted.size.saturating_add(value.len()).saturating_add(2);
+            }
+            sighted.has_mcp_session |= name.as_str() == MCP_SESSION_ID;
+        }
+        sighted
+    }
+}
+
+/// The header by which a request belongs to a session.
+pub(crate) const MCP_SESSION_ID: &str = "mcp-session-id";
+
 /// One value of a credential, as it was sent.
 pub(crate) enum Sent<'a> {
     /// `name=value` pairs, joined by `; `.
@@ -104,7 +129,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn is_secret(name: &HeaderName, value: &HeaderValue, extra: &[HeaderName]) -> bool {
     value.len() >= SHORTEST
         && (is_credential(name)
@@ -117,7 +142,7 @@ fn is_secret(name: &HeaderName, value: &HeaderValue, extra: &[HeaderName]) -> bo
 /// Decided by how the name ends: `authorization`, `proxy-authorization`, `cookie`, and whatever else
 /// ends in `-token`, `-key`, `secret`, `password`, `signature`, `credentials`, `-auth` or `-jwt`. Most names
 /// are told apart by their last four letters, read as one number.
-#[inline]
+#[inline(always)]
 pub(crate) fn is_credential(name: &HeaderName) -> bool {
     let name = name.as_str().as_bytes();
     let Some(last) = name.last_chunk() else {

@@ -11,6 +11,7 @@ use http::{
 
 use crate::{
     endpoint::Endpoint,
+    extension::extension,
     path::{is_plain, redact_path},
     record::PathTemplate,
 };
@@ -69,7 +70,7 @@ impl Target {
     /// there is one and it is short.
     pub(crate) fn templated<B>(request: &Request<B>) -> Self {
         if !request.extensions().is_empty() {
-            if let Some(template) = request.extensions().get::<PathTemplate>() {
+            if let Some(template) = extension::<PathTemplate>(request.extensions()) {
                 let copied = Self::copied(request.method(), request.uri(), template.as_str(), None);
                 if let Some(target) = copied {
                     return target;
@@ -80,9 +81,8 @@ impl Target {
     }
 
     /// As [`Target::of`], but keeps the query too, for those who must know which secrets were sent.
-    pub(crate) fn with_query<B>(request: &Request<B>) -> Self {
-        Self::in_place(request.method(), request.uri())
-            .unwrap_or_else(|| Self::cloned(request.method(), request.uri()))
+    pub(crate) fn with_query(method: &Method, uri: &Uri) -> Self {
+        Self::in_place(method, uri).unwrap_or_else(|| Self::cloned(method, uri))
     }
 
     /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.

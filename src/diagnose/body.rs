@@ -1,7 +1,7 @@
 use std::{
     fmt,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use http_body::{Body, Frame, SizeHint};
@@ -38,7 +38,8 @@ pin_project! {
 }
 
 impl<B: Body> ResponseBody<B> {
-    pub(super) fn plain(body: B) -> Self {
+    #[inline]
+    pub(crate) fn plain(body: B) -> Self {
         Self::new(State::Plain { body })
     }
 
@@ -63,6 +64,7 @@ impl<B: Body> Body for ResponseBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
+    #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -71,23 +73,23 @@ impl<B: Body> Body for ResponseBody<B> {
         if *this.is_done {
             return Poll::Ready(None);
         }
-        let item = match this.state.project() {
-            StateProj::Plain { body } => ready!(body.poll_frame(cx)),
-            StateProj::Peeked { body } => ready!(body.as_mut().poll_next(cx)),
+        let polled = match this.state.project() {
+            StateProj::Plain { body } => body.poll_frame(cx),
+            StateProj::Peeked { body } => body.as_mut().poll_next(cx),
             StateProj::Watched { body, trailers } => {
-                let item = ready!(body.poll_frame(cx));
-                if let Some(Ok(frame)) = &item {
+                let polled = body.poll_frame(cx);
+                if let Poll::Ready(Some(Ok(frame))) = &polled {
                     if let Some(map) = frame.trailers_ref() {
                         if let Some(trailers) = trailers.take() {
                             trailers.came(map);
                         }
                     }
                 }
-                item
+                polled
             }
         };
-        *this.is_done = !matches!(item, Some(Ok(_)));
-        Poll::Ready(item)
+        *this.is_done = matches!(polled, Poll::Ready(None | Some(Err(_))));
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

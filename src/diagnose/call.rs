@@ -1,19 +1,17 @@
 use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use http::{
-    Extensions, HeaderMap, HeaderName, Method, Request, StatusCode, header::CONTENT_TYPE,
-    response::Parts,
+    Extensions, HeaderMap, Method, Request, StatusCode, header::CONTENT_TYPE, response::Parts,
 };
 use http_body::SizeHint;
 
-use super::{config::Config, peeked::Prefix};
+use super::{config::Config, layer::DiagnoseLayer, peeked::Prefix};
 use crate::{
     call::CallRecorder,
-    carries::carries,
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
-    endpoint::{Endpoint, Target},
+    endpoint::Endpoint,
     excerpt::Excerpt,
     extract::{Extracted, Kind, Rules, extract},
     found::Found,
@@ -23,9 +21,9 @@ use crate::{
     outcome::{Delivery, Facts, Idempotency, Outcome},
     protocol::{Protocol, inspect, is_labelled},
     redact::Scrubber,
+    remembered::Remembered,
     retried::Retried,
     retry_after::retry_after,
-    secrets::Secrets,
     target::Address,
     text::{cut, one_line},
 };
@@ -33,16 +31,12 @@ use crate::{
 /// How many characters of a server's code are kept.
 const CODE_CAP: usize = 120;
 
-static MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-
 /// What is kept of a call on its way in, so that its failure can be told.
-pub(super) struct Call {
+pub(crate) struct Call {
     pub(super) config: Arc<Config>,
-    target: Target,
-    secrets: Secrets,
+    pub(super) remembered: Remembered,
     pub(super) recorder: Option<CallRecorder>,
     idempotency: Idempotency,
-    pub(super) has_mcp_session: bool,
     #[cfg(feature = "axum")]
     matched_path: Option<axum::extract::MatchedPath>,
 }
@@ -64,11 +58,14 @@ impl Call {
     #[inline]
     pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
         Self {
-            target: Target::with_query(request),
-            secrets: Secrets::of(request.headers(), &config.redacted),
+            remembered: Remembered::of(
+                request.method(),
+                request.uri(),
+                request.headers(),
+                &config.redacted,
+            ),
             recorder: CallRecorder::of(request.extensions()).cloned(),
             idempotency: Idempotency::of(request),
-            has_mcp_session: carries(request.headers(), &MCP_SESSION_ID),
             #[cfg(feature = "axum")]
             matched_path: config
                 .is_server
@@ -78,10 +75,19 @@ impl Call {
         }
     }
 
-    /// Returns whether an answer is fine by its status, as everybody would say, and no more is to be
-    /// looked at.
-    pub(super) fn is_plain(&self, status: StatusCode) -> bool {
-        status.as_u16() < 400 && self.config.protocols.is_empty() && !self.config.is_failure(status)
+    /// The call of a client whose request somebody else remembers.
+    pub(crate) fn recalled(
+        layer: &DiagnoseLayer,
+        (remembered, idempotency, recorder): (Remembered, Idempotency, Option<CallRecorder>),
+    ) -> Self {
+        Self {
+            remembered,
+            recorder,
+            idempotency,
+            #[cfg(feature = "axum")]
+            matched_path: None,
+            config: Arc::clone(&layer.config),
+        }
     }
 
     /// Decides what to read of an answer.
@@ -91,8 +97,8 @@ impl Call {
         headers: &HeaderMap,
         size_hint: &SizeHint,
     ) -> Look {
-        let has_body = *self.target.method() != Method::HEAD
-            && *self.target.method() != Method::CONNECT
+        let has_body = *self.remembered.target.method() != Method::HEAD
+            && *self.remembered.target.method() != Method::CONNECT
             && !status.is_informational()
             && status != StatusCode::NO_CONTENT
             && status != StatusCode::NOT_MODIFIED;
@@ -143,7 +149,7 @@ impl Call {
         let diagnosis = self.answered(parts, head, facts, extracted, prefix);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
-            let scrubber = Scrubber::new(&self.secrets, self.target.address());
+            let scrubber = self.scrubber();
             self.config
                 .log
                 .emit_body(&diagnosis, &scrubber.scrub(&body));
@@ -183,7 +189,7 @@ impl Call {
         Facts {
             dispatched: true,
             last_status: Some(status),
-            mcp_session: self.has_mcp_session,
+            mcp_session: self.remembered.has_mcp_session,
             ..seen.unwrap_or_default()
         }
     }
@@ -196,8 +202,8 @@ impl Call {
         extracted: Extracted<'_>,
         prefix: &Prefix<'_>,
     ) -> Diagnosis {
-        let address = self.target.address();
-        let mut scrubber = Scrubber::new(&self.secrets, address);
+        let address = self.remembered.target.address();
+        let mut scrubber = Scrubber::new(&self.remembered.secrets, address);
         if !prefix.is_complete || extracted.is_shortened() {
             scrubber = scrubber.of_cut_texts();
         }
@@ -272,6 +278,7 @@ impl Call {
             diagnosis.outcome,
             diagnosis.indeterminate,
             diagnosis.retry_after,
+            diagnosis.cause.as_deref(),
         );
         if let Some(hook) = &self.config.hint_with {
             if let Some(hint) = hook(diagnosis) {
@@ -281,11 +288,11 @@ impl Call {
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        self.printed(&self.target.address())
+        self.printed(&self.remembered.target.address())
     }
 
     fn printed(&self, address: &Address<'_>) -> Endpoint {
-        let endpoint = address.endpoint(self.target.method());
+        let endpoint = address.endpoint(self.remembered.target.method());
         #[cfg(feature = "axum")]
         let endpoint = match &self.matched_path {
             Some(matched) => endpoint.with_path(matched.as_str()),
@@ -298,6 +305,10 @@ impl Call {
             },
             None => endpoint,
         }
+    }
+
+    pub(super) fn scrubber(&self) -> Scrubber<'_> {
+        Scrubber::new(&self.remembered.secrets, self.remembered.target.address())
     }
 
     pub(super) fn log(&self, diagnosis: &Diagnosis) {
@@ -367,6 +378,8 @@ fn cut_code(code: String) -> String {
 
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Call").field(&self.target).finish()
+        f.debug_tuple("Call")
+            .field(&self.remembered.target)
+            .finish()
     }
 }

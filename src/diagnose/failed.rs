@@ -30,7 +30,7 @@ impl Call {
             delivery = delivery.and(recorder.delivery());
         }
         let facts = Facts {
-            mcp_session: self.has_mcp_session,
+            mcp_session: self.remembered.has_mcp_session,
             ..seen.map_or_else(
                 || Facts {
                     dispatched: !self.config.is_server && delivery != Delivery::NotSent,
@@ -43,7 +43,11 @@ impl Call {
             Some(error) => classify(Some(error), &facts),
             None => seen.and_then(CallRecorder::failure),
         };
-        let cause = error.map_or(Cow::Borrowed("internal error"), cause::cause);
+        let cause = match error.map_or(Cow::Borrowed("internal error"), cause::cause) {
+            // What a guard says may name the address that it turned away.
+            Cow::Owned(text) => Cow::Owned(self.scrubber().scrub(&text).into_owned()),
+            Cow::Borrowed(phrase) => Cow::Borrowed(phrase),
+        };
         let mut diagnosis = Diagnosis {
             endpoint: self.endpoint(),
             outcome: outcome.unwrap_or(Outcome::new(

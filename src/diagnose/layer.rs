@@ -24,7 +24,7 @@ pub struct Server;
 /// is cheap.
 #[derive(Clone, Debug)]
 pub struct DiagnoseLayer<Side = Client> {
-    config: Arc<Config>,
+    pub(super) config: Arc<Config>,
     side: PhantomData<fn() -> Side>,
 }
 
@@ -64,6 +64,17 @@ impl DiagnoseLayer<Server> {
 }
 
 impl<Side> DiagnoseLayer<Side> {
+    /// Returns whether an answer is fine by its status, and no more is to be looked at.
+    #[inline]
+    pub(crate) fn is_plain(&self, status: StatusCode) -> bool {
+        self.config.is_plain(status)
+    }
+
+    /// Returns the headers that are credentials beside the usual ones.
+    pub(crate) fn credentials(&self) -> &[HeaderName] {
+        &self.config.redacted
+    }
+
     fn with(config: Config) -> Self {
         Self {
             config: Arc::new(config),

@@ -61,10 +61,14 @@ mod failed;
 mod future;
 mod layer;
 mod log;
+mod looking;
 mod peeked;
 mod service;
 mod settled;
 mod trailers;
+
+pub(crate) use call::Call;
+pub(crate) use looking::Looking;
 
 pub use body::ResponseBody;
 pub use future::ResponseFuture;

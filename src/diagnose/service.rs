@@ -70,7 +70,7 @@ where
                 return ResponseFuture::refused(call, error);
             }
         }
-        ResponseFuture::new(call, || self.inner.call(request))
+        ResponseFuture::new(call, self.inner.call(request))
     }
 }
 
@@ -100,7 +100,7 @@ where
                 return ResponseFuture::refused(call, error);
             }
         }
-        ResponseFuture::new(call, || self.inner.call(request))
+        ResponseFuture::new(call, self.inner.call(request))
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     attempt::{Attempt, refused},
     future::ResponseFuture,
 };
-use crate::{call::CallRecorder, kept::Kept};
+use crate::kept::Kept;
 
 /// Notes every attempt that it passes on. See the [module](crate::dispatch).
 #[derive(Clone, Debug)]
@@ -36,6 +36,7 @@ where
 
     /// Waits for the inner service. Its error is kept and returned by the next call, which can note
     /// it.
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         if self.kept.is_some() {
             return Poll::Ready(Ok(()));
@@ -48,15 +49,13 @@ where
         })
     }
 
+    #[inline]
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
-        let recorder = CallRecorder::of(request.extensions());
         if let Some(error) = self.kept.take() {
-            if let Some(recorder) = recorder {
-                refused(recorder, &error);
-            }
+            refused(request.extensions(), &error);
             return ResponseFuture::refused(error);
         }
-        let attempt = recorder.cloned().map(Attempt::start);
+        let attempt = Attempt::start(request.extensions());
         ResponseFuture::calling(self.inner.call(request), attempt)
     }
 }

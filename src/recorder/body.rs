@@ -23,8 +23,17 @@ pin_project! {
     }
 }
 
+/// What a body answers to a poll.
+type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
+
 impl<B> ResponseBody<B> {
-    pub(super) fn new(inner: B, recording: Option<Recording>) -> Self {
+    #[inline]
+    pub(crate) fn unrecorded(inner: B) -> Self {
+        Self::recorded(inner, None)
+    }
+
+    #[inline]
+    pub(super) fn recorded(inner: B, recording: Option<Recording>) -> Self {
         Self {
             inner,
             recording,
@@ -41,19 +50,42 @@ where
     type Data = B::Data;
     type Error = B::Error;
 
+    #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        let mut this = self.project();
+        if self.recording.is_some() {
+            return self.poll_recorded(cx);
+        }
+        let this = self.project();
         if *this.has_ended {
             return Poll::Ready(None);
         }
+        let polled = this.inner.poll_frame(cx);
+        *this.has_ended = matches!(polled, Poll::Ready(None | Some(Err(_))));
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.has_ended || self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl<B> ResponseBody<B>
+where
+    B: Body,
+    B::Error: 'static,
+{
+    #[inline(never)]
+    fn poll_recorded(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<B> {
+        let mut this = self.project();
         let polled = ready!(watch(this.recording, || this.inner.as_mut().poll_frame(cx)));
         *this.has_ended = !matches!(polled, Some(Ok(_)));
-        if this.recording.is_none() {
-            return Poll::Ready(polled);
-        }
         // Of a body whose length is known, many readers never ask for what comes after the end.
         let is_last =
             matches!(polled, Some(Ok(_))) && watch(this.recording, || this.inner.is_end_stream());
@@ -72,14 +104,6 @@ where
         }
         Poll::Ready(polled)
     }
-
-    fn is_end_stream(&self) -> bool {
-        self.has_ended || self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
-    }
 }
 
 impl<B> fmt::Debug for ResponseBody<B> {
@@ -92,6 +116,6 @@ impl<B> fmt::Debug for ResponseBody<B> {
 
 impl<B: Default> Default for ResponseBody<B> {
     fn default() -> Self {
-        Self::new(B::default(), None)
+        Self::unrecorded(B::default())
     }
 }

@@ -62,59 +62,51 @@ where
     type Output = Result<Response<ResponseBody<B>>, E>;
 
     #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.as_mut().project();
-        match (this.state.project(), &this.recording) {
-            // Not recorded: straight through.
-            (StateProj::Calling { inner }, None) => match inner.poll(cx) {
-                Poll::Ready(Ok(response)) => {
-                    Poll::Ready(Ok(response.map(|body| ResponseBody::new(body, None))))
-                }
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-                Poll::Pending => Poll::Pending,
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let inner = || match this.state.project() {
+            StateProj::Calling { inner } => inner.poll(cx),
+            // Polled again after its end, it has nothing more to say.
+            StateProj::Refused { error } => match error.take() {
+                Some(error) => Poll::Ready(Err(error)),
+                None => Poll::Pending,
             },
-            _ => self.poll_recorded(cx),
+        };
+        if this.recording.is_some() {
+            return recorded(this.recording, inner);
         }
+        Poll::Ready(match ready!(inner()) {
+            Ok(response) => Ok(response.map(ResponseBody::unrecorded)),
+            Err(error) => Err(error),
+        })
     }
 }
 
-impl<F, B, E> ResponseFuture<F, E>
+/// Polls for the response of a call that is being recorded.
+#[inline(never)]
+pub(crate) fn recorded<B, E>(
+    recording: &mut Option<Recording>,
+    poll: impl FnOnce() -> Poll<Result<Response<B>, E>>,
+) -> Poll<Result<Response<ResponseBody<B>>, E>>
 where
-    F: Future<Output = Result<Response<B>, E>>,
     B: Body,
     E: 'static,
 {
-    #[inline(never)]
-    fn poll_recorded(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Response<ResponseBody<B>>, E>> {
-        let this = self.project();
-        let recording = this.recording;
-        let result = match this.state.project() {
-            StateProj::Calling { inner } => ready!(watch(recording, || inner.poll(cx))),
-            // Polled again after its end, it has nothing more to say.
-            StateProj::Refused { error } => match error.take() {
-                Some(error) => Err(error),
-                None => return Poll::Pending,
-            },
-        };
-        Poll::Ready(match result {
-            Ok(response) => {
-                let has_ended = watch(recording, || response.body().is_end_stream());
-                let recording = recording
-                    .take()
-                    .and_then(|recording| recording.answered(&response, has_ended));
-                Ok(response.map(|body| ResponseBody::new(body, recording)))
+    Poll::Ready(match ready!(watch(recording, poll)) {
+        Ok(response) => {
+            let has_ended = watch(recording, || response.body().is_end_stream());
+            let recording = recording
+                .take()
+                .and_then(|recording| recording.answered(&response, has_ended));
+            Ok(response.map(|body| ResponseBody::recorded(body, recording)))
+        }
+        Err(error) => {
+            if let Some(recording) = recording.take() {
+                recording.failed(&error);
             }
-            Err(error) => {
-                if let Some(recording) = recording.take() {
-                    recording.failed(&error);
-                }
-                Err(error)
-            }
-        })
-    }
+            Err(error)
+        }
+    })
 }
 
 impl<F, E> fmt::Debug for ResponseFuture<F, E> {

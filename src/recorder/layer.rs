@@ -1,8 +1,9 @@
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use http::Request;
 use tower_layer::Layer;
 
-use super::service::Recorder;
+use super::{recording::Recording, service::Recorder};
 use crate::{endpoint::Endpoint, record::RecordSink};
 
 /// Makes a route template of an endpoint.
@@ -54,6 +55,14 @@ impl RecorderLayer {
                 })
             }),
         }
+    }
+
+    /// Begins the recording of a call, unless nothing is recorded.
+    #[inline]
+    pub(crate) fn begin<B: 'static>(&self, request: &mut Request<B>) -> Option<Recording> {
+        self.config
+            .as_ref()
+            .map(|config| Recording::begin(config, request))
     }
 
     /// Records nothing: every call passes through as it is, at no cost.

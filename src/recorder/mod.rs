@@ -80,6 +80,11 @@ mod service;
 mod told;
 mod tracing_sink;
 
+pub(crate) use self::{
+    future::recorded,
+    recording::{Recording, watch},
+};
+
 #[cfg(feature = "metrics")]
 pub use self::metrics::MetricsSink;
 pub use self::{

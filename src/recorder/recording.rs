@@ -8,37 +8,35 @@ use std::{
     time::SystemTime,
 };
 
-use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::time::Instant;
 
 use super::{
     bytes_out::bytes_out,
     layer::Config,
-    told::{CANCELLED, INTERNAL, Told},
+    told::{CANCELLED, INTERNAL},
 };
 use crate::{
-    call::{CallRecorder, Start},
-    carries::carries,
+    call::{CallRecorder, Start, Told},
     classify::{as_error, classify},
     endpoint::Target,
     outcome::{Delivery, Facts, Outcome},
     record::{BodyEnd, CallRecord, PathTemplate},
+    secrets::MCP_SESSION_ID,
 };
-
-static MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The guard of one call: whatever becomes of it, there is one record.
 ///
 /// Dropped, the caller let go: before the head that is a cancelled call, after it a dropped body.
-pub(super) struct Recording {
+pub(crate) struct Recording {
     /// Taken when the record is made.
     open: Option<Open>,
 }
 
 struct Open {
     config: Config,
+    /// Keeps what the head of the response told, too: whatever is here makes the body larger.
     recorder: CallRecorder,
-    head: Option<(Instant, Told)>,
     bytes_in: u64,
 }
 
@@ -54,7 +52,7 @@ impl Recording {
             bytes_out: bytes_out(headers, request.body()),
             endpoint: OnceLock::new(),
         };
-        let mcp_session = carries(headers, &MCP_SESSION);
+        let mcp_session = !headers.is_empty() && headers.contains_key(MCP_SESSION_ID);
         call_sink(|| config.sink.started(request.method()));
         let extensions = request.extensions_mut();
         let parent = match extensions.is_empty() {
@@ -67,7 +65,6 @@ impl Recording {
             open: Some(Open {
                 config: Arc::clone(config),
                 recorder,
-                head: None,
                 bytes_in: 0,
             }),
         }
@@ -77,23 +74,23 @@ impl Recording {
     pub(super) fn answered<B>(mut self, response: &Response<B>, has_ended: bool) -> Option<Self> {
         let open = self.open.as_mut()?;
         let at = Instant::now();
-        let told = {
-            let mut notes = open.recorder.notes();
-            // Whatever the attempts came to, this is the answer. A layer further in that watches the
-            // body may still note a failure.
-            notes.take_failure();
-            Told::by_answer(response, has_ended, &notes)
-        };
+        let mut notes = open.recorder.notes();
+        // Whatever the attempts came to, this is the answer. A layer further in that watches the body
+        // may still note a failure.
+        notes.take_failure();
+        let told = Told::by_answer(response, has_ended, &notes);
         let status = response.status();
         let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
             || (status.is_success() && open.recorder.start().target.method() == Method::CONNECT);
         if is_upgrade || has_ended {
+            drop(notes);
             let body_end = (!is_upgrade).then_some(BodyEnd::Complete);
             let open = self.open.take()?;
             open.close(told, Some(at), at, body_end);
             return None;
         }
-        open.head = Some((at, told));
+        notes.head = Some((at, told));
+        drop(notes);
         Some(self)
     }
 
@@ -146,8 +143,9 @@ impl Recording {
         judge: impl FnOnce(&mut Facts, &mut Told) -> Option<Outcome>,
     ) -> Option<Outcome> {
         let open = self.open.as_mut()?;
-        let mut facts = open.recorder.snapshot();
-        let (_, told) = open.head.as_mut()?;
+        let mut notes = open.recorder.notes();
+        let mut facts = notes.facts;
+        let (_, told) = notes.head.as_mut()?;
         facts.last_status = told.status;
         judge(&mut facts, told)
     }
@@ -159,14 +157,17 @@ impl Recording {
 
     /// Makes the record. `failure` is what came after the head; what the head says wins over it.
     fn close(&mut self, failure: Option<Outcome>, body_end: Option<BodyEnd>) {
-        let Some(mut open) = self.open.take() else {
+        let Some(open) = self.open.take() else {
             return;
         };
         let now = Instant::now();
-        match open.head.take() {
+        let (head, noted) = {
+            let mut notes = open.recorder.notes();
+            (notes.head.take(), notes.failure())
+        };
+        match head {
             Some((at, mut told)) => {
-                let noted = || open.recorder.notes().failure();
-                told.outcome = told.outcome.or_else(noted).or(failure);
+                told.outcome = told.outcome.or(noted).or(failure);
                 open.close(told, Some(at), now, body_end);
             }
             None => {
@@ -229,16 +230,12 @@ impl Open {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        if let Some(Open {
-            head: None,
-            recorder,
-            ..
-        }) = &self.open
-        {
-            recorder.cancelled();
-            self.close(Some(CANCELLED), None);
-        } else {
+        let Some(open) = &self.open else { return };
+        if open.recorder.notes().head.is_some() {
             self.close(None, Some(BodyEnd::Dropped));
+        } else {
+            open.recorder.cancelled();
+            self.close(Some(CANCELLED), None);
         }
     }
 }
@@ -252,7 +249,8 @@ impl fmt::Debug for Recording {
 /// Runs somebody else's code, and records the call as broken if that panics. The panic goes on.
 ///
 /// A guard, because a future that is merely dropped while something else unwinds did not panic.
-pub(super) fn watch<T>(recording: &mut Option<Recording>, run: impl FnOnce() -> T) -> T {
+#[inline]
+pub(crate) fn watch<T>(recording: &mut Option<Recording>, run: impl FnOnce() -> T) -> T {
     struct Watch<'a>(&'a mut Option<Recording>);
 
     impl Drop for Watch<'_> {

@@ -47,6 +47,7 @@ where
 
     /// Waits for the inner service. Its error is kept and returned by the next call, which records
     /// it.
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         if self.kept.is_some() {
             return Poll::Ready(Ok(()));
@@ -59,6 +60,7 @@ where
         })
     }
 
+    #[inline]
     fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
         let Some(config) = &self.config else {
             return match self.kept.take() {

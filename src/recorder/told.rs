@@ -2,32 +2,20 @@
 
 use std::error::Error;
 
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, Response};
 
 use crate::{
-    call::Notes,
+    call::{Notes, Told},
     class::{ErrorClass, FaultDomain},
     classify::{as_error, classify, delivery},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, find},
+    extension::extension,
     grpc,
     headers::request_id,
     outcome::{Delivery, Facts, Outcome},
     retried::Retried,
 };
-
-/// What an answer or an error says of its call.
-#[derive(Debug, Default)]
-pub(super) struct Told {
-    pub(super) status: Option<StatusCode>,
-    pub(super) outcome: Option<Outcome>,
-    /// Holds where no attempt was noted.
-    pub(super) delivery: Option<Delivery>,
-    pub(super) attempts: u32,
-    pub(super) retried: Option<Retried>,
-    pub(super) request_id: Option<Box<str>>,
-    pub(super) remote_code: Option<Box<str>>,
-}
 
 impl Told {
     pub(super) fn by_answer<B>(response: &Response<B>, has_ended: bool, notes: &Notes) -> Self {
@@ -36,10 +24,10 @@ impl Told {
             status: Some(status),
             delivery: Some(Delivery::Answered),
             attempts: 1,
-            retried: response.extensions().get().copied(),
+            retried: extension(response.extensions()).copied(),
             ..Self::default()
         };
-        if let Some(diagnosis) = response.extensions().get::<Diagnosis>() {
+        if let Some(diagnosis) = extension::<Diagnosis>(response.extensions()) {
             told.adopt(diagnosis);
         } else if !notes.is_accepted {
             let mut facts = Facts {

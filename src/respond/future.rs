@@ -1,6 +1,5 @@
 use std::{
     convert::Infallible,
-    error::Error,
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -16,10 +15,10 @@ use pin_project_lite::pin_project;
 
 use super::{accept::Format, body::ResponseBody, layer::RespondLayer, problem::Problem};
 use crate::{
+    decision::retried_below,
     diagnosis::Diagnosed,
     endpoint::Target,
-    error::{BoxError, RetryError, find},
-    retried::Retried,
+    error::{BoxError, find},
 };
 
 pin_project! {
@@ -93,7 +92,7 @@ where
         let problem = this.config.problem(&*error, &this.target.endpoint());
         let is_head = this.target.method() == Method::HEAD;
         let mut response = respond(&problem, *this.format, is_head);
-        if let Some(retried) = retried(&*error) {
+        if let Some(retried) = retried_below(&*error) {
             // Whoever is outside need not repeat what was given up on.
             response.extensions_mut().insert(retried);
         }
@@ -103,15 +102,6 @@ where
         }
         Poll::Ready(Ok(response))
     }
-}
-
-/// Returns what repeating the call came to, from the error or the response that it was made of.
-fn retried(error: &(dyn Error + 'static)) -> Option<Retried> {
-    if let Some(error) = find::<RetryError>(error) {
-        return Some(error.retried());
-    }
-    let head = find::<Diagnosed>(error)?.response()?;
-    head.extensions.get().copied()
 }
 
 fn respond<B>(problem: &Problem, format: Format, is_head: bool) -> Response<ResponseBody<B>> {

@@ -1,6 +1,6 @@
 use std::{borrow::Cow, error::Error, time::Duration};
 
-use http::{HeaderMap, Method, StatusCode};
+use http::{Method, StatusCode};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
@@ -62,7 +62,7 @@ impl Problem {
             None => line(error, endpoint, &outcome),
         };
         // Even of what we wrote ourselves: a path may hold what looks like a secret.
-        let nothing_sent = Secrets::of(&HeaderMap::new(), &[]);
+        let nothing_sent = Secrets::default();
         let detail = one_line(&scrub(&detail, &nothing_sent, None)).into_owned();
         let status = status(error, &outcome);
         Self {

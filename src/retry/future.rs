@@ -16,7 +16,10 @@ use super::{
     pause::{Pause, has_body},
     replay::ReplayBody,
 };
-use crate::{error::BoxError, retried::StopReason};
+use crate::{
+    call::CallRecorder, error::BoxError, outcome::Idempotency, remembered::Remembered,
+    retried::StopReason,
+};
 
 pin_project! {
     /// The future of [`Retry`](super::Retry): all attempts, and the waits between them.
@@ -25,20 +28,20 @@ pin_project! {
     /// it stops everything and returns what it took out of the budget for an attempt not yet made.
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<S, F, B, R> {
-        operation: Operation<B>,
+        pub(super) operation: Operation<B>,
         // For later attempts; `None` where there can be none.
-        service: Option<S>,
+        pub(super) service: Option<S>,
         // One timer for whatever is waited for: the limit, the drain, the next attempt.
         #[pin]
-        timer: Option<Sleep>,
+        pub(super) timer: Option<Sleep>,
         #[pin]
-        state: State<F, B, R>,
+        pub(super) state: State<F, B, R>,
     }
 }
 
 pin_project! {
     #[project = StateProj]
-    enum State<F, B, R> {
+    pub(super) enum State<F, B, R> {
         /// Not called: the service was not ready.
         NotReady { error: Option<BoxError> },
         Calling { #[pin] attempt: F },
@@ -49,22 +52,10 @@ pin_project! {
 }
 
 impl<S, F, B, R> ResponseFuture<S, F, B, R> {
-    pub(super) fn calling(operation: Operation<B>, service: Option<S>, attempt: F) -> Self {
-        Self {
-            operation,
-            service,
-            timer: None,
-            state: State::Calling { attempt },
-        }
-    }
-
-    pub(super) fn not_ready(operation: Operation<B>, error: BoxError) -> Self {
-        Self {
-            operation,
-            service: None,
-            timer: None,
-            state: State::NotReady { error: Some(error) },
-        }
+    /// Returns what a diagnosis of the call's failure needs to know, if the layer was told to
+    /// [remember](super::RetryLayer::remembers) it.
+    pub(crate) fn recall(&self) -> (Remembered, Idempotency, Option<CallRecorder>) {
+        self.operation.recall()
     }
 }
 

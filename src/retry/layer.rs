@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use tower_layer::Layer;
 
 use super::{
@@ -189,6 +189,12 @@ impl RetryLayer {
     /// Limits each attempt, to the head of its response, from when it first has to be waited for.
     pub(crate) fn attempt_limit(self, limit: Duration) -> Self {
         self.with(|rules| rules.attempt_limit = (limit != Duration::MAX).then_some(limit))
+    }
+
+    /// Remembers, of every request, what a diagnosis of its failure needs to know; see
+    /// [`ResponseFuture::recall`](super::ResponseFuture::recall).
+    pub(crate) fn remembers(self, names: &[HeaderName]) -> Self {
+        self.with(|rules| rules.remembers = Some(names.into()))
     }
 
     /// Sets whether a [`RequestTimeout`](crate::RequestTimeout) extension replaces the limit for the

@@ -31,6 +31,7 @@ pub(super) enum RanOut {
 impl Limits {
     /// Begins to count against the limit for the whole call. [`Duration::MAX`], or what is longer than
     /// any clock runs, is none.
+    #[inline]
     pub(super) fn start(total: Option<Duration>) -> Self {
         let total = match total {
             None | Some(Duration::MAX) => None,
@@ -60,6 +61,7 @@ impl Limits {
 
     /// Completes when the running attempt has to end. Its own limit, if it has one, counts from when it
     /// first keeps us waiting.
+    #[inline]
     pub(super) fn poll_attempt(
         &mut self,
         length: Option<Duration>,
@@ -83,6 +85,7 @@ impl Limits {
     }
 
     /// Completes when the limit for the whole call has run out.
+    #[inline]
     pub(super) fn poll_total(
         &self,
         timer: Pin<&mut Option<Sleep>>,

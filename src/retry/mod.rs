@@ -83,7 +83,6 @@
 //!
 //! [RFC 9110 §9.2]: https://www.rfc-editor.org/rfc/rfc9110#section-9.2
 
-mod begin;
 mod connection;
 mod future;
 mod kept;
@@ -96,6 +95,7 @@ mod rules;
 mod service;
 mod snapshot;
 mod spare;
+mod terms;
 mod timer;
 
 pub use future::ResponseFuture;

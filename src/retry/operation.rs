@@ -27,7 +27,9 @@ use crate::{
     },
     endpoint::Endpoint,
     error::{BoxError, RetryError, TimeoutError, TimeoutScope, is_timeout},
+    extension::extension,
     outcome::{Delivery, Idempotency},
+    remembered::Remembered,
     retried::{Retried, StopReason},
     retry_after::retry_after,
 };
@@ -68,11 +70,6 @@ impl<B> Operation<B> {
         self.number == 1 && !is_failure(status)
     }
 
-    /// Returns whether there may be another attempt at all.
-    pub(super) fn may_repeat(&self) -> bool {
-        matches!(self.spare, Spare::Whole { .. } | Spare::Short { .. })
-    }
-
     /// Makes the request of the next attempt, unless it cannot be made after all.
     pub(super) fn next_request(&self) -> Option<Request<ReplayBody<B>>> {
         self.spare.request()
@@ -82,27 +79,12 @@ impl<B> Operation<B> {
     pub(super) fn start(&mut self, mut request: Request<ReplayBody<B>>) -> Request<ReplayBody<B>> {
         self.number = self.number.saturating_add(1);
         self.limits.attempt_started();
-        if self.announces() {
-            self.announce(&mut request);
-        }
+        self.announce(&mut request);
         request
     }
 
-    /// Returns whether there is anything to [announce](Self::announce).
-    #[inline]
-    pub(super) fn announces(&self) -> bool {
-        self.rules.announce.is_some() || self.rules.capture_connection
-    }
-
-    /// Adds to an attempt's request what only this attempt has.
-    #[cold]
-    pub(super) fn announce<T>(&mut self, request: &mut Request<T>) {
-        if let Some(announce) = &self.rules.announce {
-            announce(self.number, self.limits.time_left(), request.headers_mut());
-        }
-        if self.rules.capture_connection {
-            self.connection = Some(ConnectionWatch::on(request));
-        }
+    fn announce<T>(&mut self, request: &mut Request<T>) {
+        self.connection = announce(&self.rules, self.number, &self.limits, request);
     }
 
     /// Judges the result of an attempt.
@@ -111,7 +93,7 @@ impl<B> Operation<B> {
         let (answer, below, delivery, retryable) = match result {
             Ok(response) => {
                 let status = response.status();
-                let below = response.extensions().get::<Retried>().copied();
+                let below = extension::<Retried>(response.extensions()).copied();
                 self.note(
                     below,
                     below.map_or(Delivery::Answered, |below| below.delivery()),
@@ -310,7 +292,7 @@ impl<B> Operation<B> {
         answer: Answer<'_>,
         retryable: bool,
     ) -> Option<T> {
-        if !self.may_repeat() {
+        if !self.spare.is_whole() {
             return None;
         }
         Some(hook(&Attempt {
@@ -322,6 +304,12 @@ impl<B> Operation<B> {
             retryable,
             wait: case.wait(),
         }))
+    }
+
+    pub(super) fn recall(&self) -> (Remembered, Idempotency, Option<CallRecorder>) {
+        let names = self.rules.remembers.as_deref().unwrap_or_default();
+        let remembered = self.spare.remembered(names).unwrap_or_default();
+        (remembered, self.idempotency, self.recorder.clone())
     }
 
     fn endpoint(&self) -> Option<Endpoint> {
@@ -337,6 +325,35 @@ impl<B> Operation<B> {
             "no further attempt",
         );
     }
+}
+
+/// Adds to an attempt's request what only this attempt has; returns the watch for its connection.
+#[inline]
+pub(super) fn announce<T>(
+    rules: &Rules,
+    number: u32,
+    limits: &Limits,
+    request: &mut Request<T>,
+) -> Option<ConnectionWatch> {
+    if rules.announce.is_none() && !rules.capture_connection {
+        return None;
+    }
+    announce_all(rules, number, limits, request)
+}
+
+#[inline(never)]
+fn announce_all<T>(
+    rules: &Rules,
+    number: u32,
+    limits: &Limits,
+    request: &mut Request<T>,
+) -> Option<ConnectionWatch> {
+    if let Some(announce) = &rules.announce {
+        announce(number, limits.time_left(), request.headers_mut());
+    }
+    rules
+        .capture_connection
+        .then(|| ConnectionWatch::on(request))
 }
 
 fn timeout_error(error: Option<TimeoutError>) -> BoxError {

@@ -86,8 +86,12 @@ impl<B> Replay<B> {
 
     /// Returns what the request calls.
     pub(crate) fn endpoint(&self) -> Option<Endpoint> {
-        let head = self.kept.restore_head()?;
-        Some(Endpoint::of(&Request::from_parts(head, ())))
+        Some(Endpoint::of(&Request::from_parts(self.head()?, ())))
+    }
+
+    /// Returns the head of the request, without its extensions.
+    pub(crate) fn head(&self) -> Option<Parts> {
+        self.kept.restore_head()
     }
 
     /// Makes the request for the next attempt, without extensions. From here on its body is the only one

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderMap, Request};
+use http::{HeaderMap, HeaderName, Request};
 
 use crate::{
     attempt::Attempt,
@@ -34,6 +34,9 @@ pub(super) struct Rules {
     pub(super) total_limit: Option<Duration>,
     pub(super) attempt_limit: Option<Duration>,
     pub(super) request_timeout_is_total: bool,
+    /// Somebody above diagnoses failures by what is kept here, and wants the credentials of these
+    /// headers remembered beside the usual ones.
+    pub(super) remembers: Option<Arc<[HeaderName]>>,
     pub(super) only_declared: bool,
     pub(super) repeat_unsent: bool,
     pub(super) capture_connection: bool,
@@ -55,6 +58,7 @@ impl Rules {
             total_limit: None,
             attempt_limit: None,
             request_timeout_is_total: false,
+            remembers: None,
             only_declared: false,
             repeat_unsent: true,
             capture_connection: false,

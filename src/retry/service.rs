@@ -8,7 +8,15 @@ use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
-use super::{future::ResponseFuture, operation::Operation, replay::ReplayBody, rules::Rules};
+use super::{
+    future::{ResponseFuture, State},
+    limit::Limits,
+    operation::{Operation, announce},
+    replay::ReplayBody,
+    rules::Rules,
+    spare::Spare,
+    terms::Terms,
+};
 use crate::error::BoxError;
 
 /// The service of [`RetryLayer`](super::RetryLayer).
@@ -42,6 +50,7 @@ where
     type Error = BoxError;
     type Future = ResponseFuture<S, S::Future, B, R>;
 
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         if self.not_ready.is_none() {
             if let Err(error) = ready!(self.inner.poll_ready(cx)) {
@@ -51,21 +60,52 @@ where
         Poll::Ready(Ok(()))
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        if let Some(error) = self.not_ready.take() {
-            let (operation, _) = Operation::begin(&self.rules, request);
-            return ResponseFuture::not_ready(operation, error);
+        let rules = &self.rules;
+        let not_ready = self.not_ready.take();
+        if not_ready.is_none() {
+            rules.welcome(&request);
         }
-        self.rules.welcome(&request);
-        let (mut operation, mut request) = Operation::begin(&self.rules, request);
-        if operation.announces() {
-            operation.announce(&mut request);
-        }
+        let terms = Terms::of(rules, &request);
+        let limits = Limits::start(terms.total_limit);
+        let (head, body) = request.into_parts();
+        let (spare, body) = if terms.may_repeat() {
+            Spare::whole(&head, body, rules.replay_limit)
+        } else {
+            let is_limited = limits.total().or(rules.attempt_limit).is_some();
+            let spare = Spare::lean(&head, rules.remembers.as_deref(), is_limited);
+            (spare, ReplayBody::once(body))
+        };
+        let service = spare.is_whole().then(|| self.inner.clone());
         // The instance that was polled ready is the one that is called; what is kept for later is a
         // clone, which has its own readiness to wait for.
-        let attempt = self.inner.call(request);
-        let service = operation.may_repeat().then(|| self.inner.clone());
-        ResponseFuture::calling(operation, service, attempt)
+        let mut request = Request::from_parts(head, body);
+        let connection = announce(rules, 1, &limits, &mut request);
+        let state = match not_ready {
+            None => State::Calling {
+                attempt: self.inner.call(request),
+            },
+            Some(error) => State::NotReady { error: Some(error) },
+        };
+        ResponseFuture {
+            operation: Operation {
+                rules: Arc::clone(rules),
+                spare,
+                recorder: terms.recorder,
+                connection,
+                idempotency: terms.idempotency,
+                permission: terms.permission,
+                max_attempts: terms.max_attempts,
+                number: 1,
+                attempts: 0,
+                delivery: None,
+                limits,
+            },
+            service,
+            timer: None,
+            state,
+        }
     }
 }
 

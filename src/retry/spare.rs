@@ -1,8 +1,11 @@
-use http::{Extensions, Request, Version, request::Parts};
+use http::{Extensions, HeaderName, Request, Version, request::Parts};
 use http_body::Body;
 
 use super::replay::{Replay, ReplayBody};
-use crate::endpoint::{Endpoint, Target};
+use crate::{
+    endpoint::{Endpoint, Target},
+    remembered::Remembered,
+};
 
 /// What is kept of a request while it is under way.
 pub(super) enum Spare<B> {
@@ -17,38 +20,64 @@ pub(super) enum Spare<B> {
         version: Version,
         extensions: Extensions,
     },
-    /// As much as a `TimeoutError` says.
-    Target(Target),
+    /// What the errors of a call that cannot be repeated need to say.
+    Lean(Remembered),
     /// Nothing: no later attempt and no error of ours can come of it.
     Nothing,
 }
 
 impl<B: Body> Spare<B> {
     /// Keeps all of a request, with up to `limit` bytes of its body.
+    #[inline]
     pub(super) fn whole(head: &Parts, body: B, limit: usize) -> (Self, ReplayBody<B>) {
-        let extensions = clone_of(&head.extensions);
         if head.headers.is_empty() && body.is_end_stream() && body.size_hint().exact() == Some(0) {
             if let Some(target) = Target::in_place(&head.method, &head.uri) {
                 let spare = Self::Short {
                     target,
                     version: head.version,
-                    extensions,
+                    extensions: clone_of(&head.extensions),
                 };
                 return (spare, ReplayBody::once(body));
             }
         }
         let (body, replay) = ReplayBody::kept(head, body, limit);
+        let extensions = clone_of(&head.extensions);
         (Self::Whole { replay, extensions }, body)
+    }
+
+    /// Keeps of a request what our errors will need: for a diagnosis, which wants the credentials in
+    /// `names` remembered, or for a limit.
+    #[inline]
+    pub(super) fn lean(head: &Parts, names: Option<&[HeaderName]>, is_limited: bool) -> Self {
+        match names {
+            Some(names) => {
+                let Parts {
+                    method,
+                    uri,
+                    headers,
+                    ..
+                } = head;
+                Self::Lean(Remembered::of(method, uri, headers, names))
+            }
+            None if is_limited => Self::Lean(Remembered::only(Target::of_parts(head))),
+            None => Self::Nothing,
+        }
     }
 }
 
 impl<B> Spare<B> {
+    /// Returns whether there may be another attempt at all.
+    #[inline]
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self, Self::Whole { .. } | Self::Short { .. })
+    }
+
     /// Returns whether the request could be sent once more, were it now.
     pub(super) fn can_replay(&self) -> bool {
         match self {
             Self::Whole { replay, .. } => replay.can_replay(),
             Self::Short { .. } => true,
-            Self::Target(_) | Self::Nothing => false,
+            Self::Lean(_) | Self::Nothing => false,
         }
     }
 
@@ -66,7 +95,7 @@ impl<B> Spare<B> {
                 *request.version_mut() = *version;
                 (request, extensions)
             }
-            Self::Target(_) | Self::Nothing => return None,
+            Self::Lean(_) | Self::Nothing => return None,
         };
         *request.extensions_mut() = clone_of(extensions);
         Some(request)
@@ -75,13 +104,29 @@ impl<B> Spare<B> {
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         match self {
             Self::Whole { replay, .. } => replay.endpoint(),
-            Self::Short { target, .. } | Self::Target(target) => Some(target.endpoint()),
+            Self::Short { target, .. } => Some(target.endpoint()),
+            Self::Lean(remembered) => Some(remembered.target.endpoint()),
             Self::Nothing => None,
         }
+    }
+
+    /// Returns what a diagnosis needs to know of the request; see [`Remembered::of`]. `None` where nothing
+    /// was kept.
+    pub(super) fn remembered(&self, names: &[HeaderName]) -> Option<Remembered> {
+        Some(match self {
+            Self::Whole { replay, .. } => {
+                let head = replay.head()?;
+                Remembered::of(&head.method, &head.uri, &head.headers, names)
+            }
+            Self::Short { target, .. } => Remembered::only(target.clone()),
+            Self::Lean(remembered) => remembered.clone(),
+            Self::Nothing => return None,
+        })
     }
 }
 
 /// Spares the copying where there is nothing to copy, as in most requests.
+#[inline]
 fn clone_of(extensions: &Extensions) -> Extensions {
     if extensions.is_empty() {
         Extensions::new()

@@ -4,7 +4,7 @@ use http::Request;
 use tower_layer::Layer;
 
 use super::{limits::BodyLimits, service::Timeout};
-use crate::{endpoint::Endpoint, request_timeout::RequestTimeout};
+use crate::{endpoint::Endpoint, extension::extension, request_timeout::RequestTimeout};
 
 /// Limits how long a response may take. See the [module](super) for an example.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl TimeoutLayer {
 
     /// Returns the limit for the head of the response to `request`.
     pub(super) fn limit_of<B>(&self, request: &Request<B>) -> Duration {
-        if let Some(RequestTimeout(limit)) = request.extensions().get() {
+        if let Some(RequestTimeout(limit)) = extension(request.extensions()) {
             return *limit;
         }
         self.limit_for

@@ -2,20 +2,7 @@
 
 mod classify;
 mod conformance;
-mod contract_attack;
-mod contract_bodies;
-mod contract_hostile;
-mod contract_layers;
-mod contract_line;
-mod contract_message;
-mod contract_payload;
-mod contract_record;
-mod contract_retry;
-mod contract_signatures;
-mod contract_sockets;
-mod contract_timeout;
-mod contract_vocabulary;
-mod contract_waits;
+mod contract;
 mod diagnose;
 mod diagnose_bodies;
 mod diagnose_inspect;

@@ -125,7 +125,8 @@ impl Case<'_> {
                 let status = head.status.as_u16();
                 let retryable = matches!(status, 408 | 425 | 429)
                     || (500..600).contains(&status) && !matches!(status, 501 | 505 | 511);
-                if !retryable && !(settings.hook == Hook::Extend && status >= 400) {
+                let is_extended = settings.hook == Hook::Extend && status >= 400;
+                if !retryable && !is_extended {
                     faults.push(format!("repeated after {status}"));
                 }
                 asked = whole_seconds(&head.headers);
@@ -220,9 +221,11 @@ impl Case<'_> {
             if head.status.as_u16() >= 400 && record.outcome().is_none() {
                 wrong("outcome", "none".to_owned(), head.status.to_string());
             }
+            let said_end = self.attempts.last().is_some_and(|attempt| attempt.said_end);
+            let has_failed = self.told.body == Some(What::Error) && !said_end;
             let expected = match &self.told.body {
                 Some(What::End) => Some(BodyEnd::Complete),
-                Some(What::Error) => Some(BodyEnd::Failed),
+                Some(What::Error) if has_failed => Some(BodyEnd::Failed),
                 _ => None,
             };
             let is_over = head.status != 101;
@@ -235,7 +238,7 @@ impl Case<'_> {
                     );
                 }
             }
-            if self.told.body == Some(What::Error) && record.outcome().is_none() {
+            if has_failed && record.outcome().is_none() {
                 wrong(
                     "outcome",
                     "none".to_owned(),

@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     io,
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
     pin::Pin,
     sync::{
         Arc,
@@ -46,7 +46,7 @@ struct Shared {
 pub enum Way {
     /// By a socket; and where nobody listens.
     Tcp {
-        server: SocketAddr,
+        port: u16,
         nobody: (SocketAddr, TcpSocket),
     },
     /// By the far ends of connections in memory.
@@ -54,11 +54,11 @@ pub enum Way {
 }
 
 impl Way {
-    /// Creates the way to a socket.
+    /// Creates the way to a port of this machine.
     #[must_use]
-    pub fn tcp(server: SocketAddr) -> Self {
+    pub fn tcp(port: u16) -> Self {
         Self::Tcp {
-            server,
+            port,
             nobody: raw::refused(),
         }
     }
@@ -113,8 +113,13 @@ impl Shared {
             _ => {}
         }
         match &self.way {
-            Way::Tcp { server, nobody } => {
-                let address = if what == 2 { nobody.0 } else { *server };
+            Way::Tcp { port, nobody } => {
+                // Many addresses, each with ports of its own, so that they are not used up.
+                let [a, b] = (number as u16).to_be_bytes();
+                let address = match what {
+                    2 => nobody.0,
+                    _ => (Ipv4Addr::new(127, 1, a, b.max(1)), *port).into(),
+                };
                 let uri = format!("http://{address}/").parse()?;
                 let mut connector = HttpConnector::new();
                 connector.set_nodelay(true);

@@ -79,15 +79,31 @@ impl Plan {
         } else {
             Duration::from_millis(120)
         };
-        let http2 = random.percent(45);
         let count = 1 + random.index(4);
+        Self::drawn(random, seed, in_memory, count, limit)
+    }
+
+    /// Draws a plan of so many calls over sockets, whose limits are about as long as `limit`.
+    #[must_use]
+    pub fn of_size(seed: u64, count: usize, limit: Duration) -> Self {
+        Self::drawn(Random::new(seed).fork(1), seed, false, count, limit)
+    }
+
+    fn drawn(
+        mut random: Random,
+        seed: u64,
+        in_memory: bool,
+        count: usize,
+        limit: Duration,
+    ) -> Self {
+        let random = &mut random;
         Self {
             seed,
             in_memory,
-            http2,
-            settings: Settings::of(&mut random, limit),
+            http2: random.percent(45),
+            settings: Settings::of(random, limit),
             calls: (0..count)
-                .map(|number| CallPlan::of(&mut random, seed, number, limit))
+                .map(|number| CallPlan::of(random, seed, number, limit))
                 .collect(),
             concurrent: random.percent(40),
             faults: *random.pick(&[10, 30, 30, 60, 90]),
@@ -119,7 +135,7 @@ impl CallPlan {
         let mut secrets = Vec::new();
         let mut secret = |random: &mut Random, name: &str| {
             // At the end: the beginning of a secret, where a text is cut, tells little.
-            let value = format!("{:016x}-{name}-{SENTINEL}", random.next());
+            let value = format!("{:016x}-{name}-{SENTINEL}", random.draw());
             secrets.push(value.clone());
             value
         };

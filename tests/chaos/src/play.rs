@@ -1,40 +1,25 @@
 //! Plays one seed.
 
 use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use hyper_util::{client::legacy::Client, rt::TokioTimer};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::mpsc,
-    task::JoinSet,
-    time::{Instant, sleep, timeout},
-};
-use tower::Layer;
+use tokio::time::timeout;
 use tower_diagnose::{CallRecord, ErrorClass};
 
 use crate::{
-    caller::{self, End, Stack, Told},
+    caller::{self, End, Told},
     check::Case,
-    connector::{Connector, Executor, POOL_IDLE, Way},
-    link::Link,
     panics,
     plan::Plan,
-    server::Server,
     settings::Budget,
-    tap::{CallLog, Tap},
+    tap::CallLog,
+    world::World,
 };
 
 /// No seed has anything to do for so long.
 const WATCHDOG: Duration = Duration::from_secs(120);
-
-/// How long the client's tasks may take to see that nobody needs them any more.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What one seed came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,101 +80,36 @@ pub async fn play(plan: Plan) -> Result<Counts, Vec<String>> {
 }
 
 struct Game {
-    plan: Arc<Plan>,
-    server: Server,
-    stack: Stack,
+    world: World,
     records: Arc<Mutex<Vec<CallRecord>>>,
-    tasks: Arc<AtomicUsize>,
-    open: Arc<AtomicUsize>,
-    /// The server's acceptor, which holds the tasks of its connections.
-    accepting: JoinSet<()>,
 }
 
 impl Game {
     async fn start(plan: Plan) -> Self {
-        let plan = Arc::new(plan);
-        let server = Server::new(Arc::clone(&plan));
-        let mut accepting = JoinSet::new();
-        let way = if plan.in_memory {
-            let (sender, links) = mpsc::unbounded_channel();
-            accepting.spawn(panics::of_seed(plan.seed, accept(server.clone(), links)));
-            Way::Memory(sender)
-        } else {
-            // Addresses of one's own, so that no port is used up.
-            let [.., a, b, c] = plan.seed.to_be_bytes();
-            let address = format!("127.{}.{b}.{c}:0", 1 + a % 250);
-            let listener = TcpListener::bind(address)
-                .await
-                .expect("a loopback address");
-            let address = listener.local_addr().expect("it is bound");
-            let (sender, links) = mpsc::unbounded_channel();
-            accepting.spawn(panics::of_seed(plan.seed, accept(server.clone(), links)));
-            accepting.spawn(async move {
-                while let Ok((stream, _)) = listener.accept().await {
-                    let _ = TcpStream::set_nodelay(&stream, true);
-                    if sender.send(Link::tcp(stream)).is_err() {
-                        return;
-                    }
-                }
-            });
-            Way::tcp(address)
-        };
-        let (tasks, open) = Default::default();
-        let executor = Executor {
-            seed: plan.seed,
-            tasks: Arc::clone(&tasks),
-        };
-        let connector = Connector::new(Arc::clone(&plan), way, Arc::clone(&open));
-        let client = Client::builder(executor)
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(POOL_IDLE)
-            .pool_max_idle_per_host(if plan.pools { usize::MAX } else { 0 })
-            .retry_canceled_requests(plan.resends)
-            .http2_only(plan.http2)
-            .build(connector);
         let records = Arc::<Mutex<Vec<_>>>::default();
         let sink = Arc::clone(&records);
-        let stack = plan
-            .settings
-            .stack(move |record| sink.lock().expect("nobody panics here").push(record))
-            .layer(Tap(client));
+        let sink = move |record| sink.lock().expect("nobody panics here").push(record);
         Self {
-            plan,
-            server,
-            stack,
+            world: World::start(Arc::new(plan), usize::MAX, sink).await,
             records,
-            tasks,
-            open,
-            accepting,
         }
     }
 
-    async fn run(mut self) -> Result<Counts, Vec<String>> {
-        let logs: Vec<_> = self
-            .plan
+    async fn run(self) -> Result<Counts, Vec<String>> {
+        let plan = Arc::clone(&self.world.plan);
+        let logs: Vec<_> = plan
             .calls
             .iter()
             .map(|call| Arc::new(CallLog::new(call.clone())))
             .collect();
         let told = self.calls(&logs).await;
-        let Self { stack, .. } = self;
-        drop(stack);
         let mut faults = Vec::new();
-        // hyper goes on with a request's body for as long as the server may still want it, also where
-        // the answer is long there.
-        let _ = quiet(&self.tasks, &self.open, self.plan.longest_delay).await;
-        // What a client left behind, its server still reads.
-        let has_read = async { while self.accepting.join_next().await.is_some() {} };
-        let _ = timeout(self.plan.longest_delay, has_read).await;
-        self.accepting.shutdown().await;
-        if let Err(left) = quiet(&self.tasks, &self.open, PATIENCE).await {
-            faults.push(left);
-        }
+        let (server, left) = self.world.end().await;
+        faults.extend(left.err());
 
-        let arrivals = self.server.ledger.arrivals();
+        let arrivals = server.ledger.arrivals();
         let records = std::mem::take(&mut *self.records.lock().expect("nobody panics here"));
-        faults.extend(self.server.ledger.faults());
+        faults.extend(server.ledger.faults());
         if records.len() != logs.len() {
             faults.push(format!("{} records of {} calls", records.len(), logs.len()));
         }
@@ -211,7 +131,7 @@ impl Game {
                 .collect();
             faults.extend(log.faults());
             let case = Case {
-                plan: &self.plan,
+                plan: &plan,
                 call: &log.plan,
                 attempts: &attempts,
                 told,
@@ -230,7 +150,7 @@ impl Game {
             let is_good = |head: &crate::tap::Head| head.status.as_u16() < 400;
             counts.good += u64::from(matches!(&told.end, End::Answered(head) if is_good(head)));
         }
-        if let Budget::Fixed(count) = self.plan.settings.budget {
+        if let Budget::Fixed(count) = plan.settings.budget {
             if repeated > count as usize {
                 faults.push(format!("{repeated} repetitions out of a budget of {count}"));
             }
@@ -244,55 +164,22 @@ impl Game {
 
     async fn calls(&self, logs: &[Arc<CallLog>]) -> Vec<Told> {
         let mut told = Vec::new();
-        if !self.plan.concurrent {
+        if !self.world.plan.concurrent {
             for log in logs {
-                told.push(caller::make(self.stack.clone(), log).await);
+                told.push(caller::make(self.world.stack.clone(), log).await);
             }
             return told;
         }
         let mut running = Vec::new();
         for log in logs {
-            let (stack, log) = (self.stack.clone(), Arc::clone(log));
+            let (stack, log) = (self.world.stack.clone(), Arc::clone(log));
             let call = async move { caller::make(stack, &log).await };
-            running.push(tokio::spawn(panics::of_seed(self.plan.seed, call)));
+            running.push(tokio::spawn(panics::of_seed(self.world.plan.seed, call)));
         }
         for call in running {
             // A panic has been noted.
             told.extend(call.await);
         }
         told
-    }
-}
-
-/// Serves every connection in a task of its own, and ends when there can be no more.
-async fn accept(server: Server, mut links: mpsc::UnboundedReceiver<Link>) {
-    let mut connections = JoinSet::new();
-    let mut number = 0;
-    while let Some(link) = links.recv().await {
-        let serving = server.clone().serve(link, number);
-        connections.spawn(panics::of_seed(server.plan.seed, serving));
-        number += 1;
-    }
-    while connections.join_next().await.is_some() {}
-}
-
-/// Waits until the client's tasks have ended and its connections are closed, as they have to when it is
-/// gone.
-async fn quiet(tasks: &AtomicUsize, open: &AtomicUsize, patience: Duration) -> Result<(), String> {
-    let began = Instant::now();
-    let mut pause = Duration::from_micros(50);
-    loop {
-        let left = (tasks.load(Ordering::SeqCst), open.load(Ordering::SeqCst));
-        if left == (0, 0) {
-            return Ok(());
-        }
-        if began.elapsed() > patience {
-            return Err(format!(
-                "{} tasks and {} connections are left",
-                left.0, left.1
-            ));
-        }
-        sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(20));
     }
 }

@@ -34,6 +34,8 @@ pub struct AttemptLog {
     pub result: Seen,
     /// What its body gave to whoever read it.
     pub body: Vec<Piece>,
+    /// Its body said at some point that it had ended, which a reset can make it forget.
+    pub said_end: bool,
 }
 
 /// How an attempt ended.
@@ -158,6 +160,7 @@ impl CallLog {
             ended: None,
             result: Seen::Nothing,
             body: Vec::new(),
+            said_end: false,
         });
         headers.insert("x-attempt", HeaderValue::from(attempts.len()));
         attempts.len() - 1
@@ -267,7 +270,11 @@ impl Body for TapBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        let is_end_stream = self.inner.is_end_stream();
+        if is_end_stream {
+            self.log.lock()[self.attempt].said_end = true;
+        }
+        is_end_stream
     }
 
     fn size_hint(&self) -> SizeHint {

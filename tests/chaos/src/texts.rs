@@ -30,8 +30,14 @@ pub fn of_diagnosis(diagnosis: &Diagnosis) -> Vec<String> {
             faults.push(format!("a host in {text}"));
         }
     }
-    let payload = format!("{:?}", diagnosis.payload("tool"));
-    for text in [&line, &debug, &payload, &format!("{diagnosis:#}")] {
+    let payload = diagnosis.payload("tool");
+    let texts = [
+        format!("{diagnosis:#}"),
+        format!("{payload:?}"),
+        json(&payload),
+        json(diagnosis),
+    ];
+    for text in [line, debug].iter().chain(&texts) {
         faults.extend(secrets(text));
     }
     faults
@@ -40,12 +46,18 @@ pub fn of_diagnosis(diagnosis: &Diagnosis) -> Vec<String> {
 /// Returns what is wrong with what a record prints.
 #[must_use]
 pub fn of_record(record: &CallRecord) -> Vec<String> {
-    let debug = format!("{record:?}");
-    let mut faults: Vec<_> = secrets(&debug).into_iter().collect();
-    if debug.contains(DOMAIN) {
-        faults.push(format!("a host in {debug}"));
+    let mut faults = Vec::new();
+    for text in [format!("{record:?}"), json(record)] {
+        faults.extend(secrets(&text));
+        if text.contains(DOMAIN) {
+            faults.push(format!("a host in {text}"));
+        }
     }
     faults
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| format!("{SENTINEL}: {error}"))
 }
 
 /// Returns what no text may hold.

@@ -1,10 +1,11 @@
 //! A few hundred seeds: what a change breaks, it most likely breaks here.
 
-use tower_diagnose_chaos::{panics, run};
+use tower_diagnose_chaos::{logs, panics, run};
 
 #[test]
 fn nothing_breaks_whatever_the_server_does() {
     panics::watch();
+    logs::watch();
     let (counts, failures) = run::many(0..400, 1, |_| {});
     assert!(failures.is_empty(), "{failures:#?}");
     // The games were played, and neither all won nor all lost.

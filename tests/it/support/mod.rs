@@ -8,6 +8,7 @@
 
 pub mod body;
 pub mod client;
+pub mod counting;
 pub mod h1;
 pub mod h2_by_hand;
 pub mod outside;

@@ -2,14 +2,10 @@
 
 use super::{
     Step,
-    http2::{Connection, literals},
+    http2::Connection,
+    http2_frames::{CONTINUATION, PRIORITY, PUSH_PROMISE, WINDOW_UPDATE, literals},
 };
 use crate::support::h2_by_hand::{ACK, DATA, END_HEADERS, HEADERS, PING, SETTINGS, frame};
-
-const PRIORITY: u8 = 2;
-const PUSH_PROMISE: u8 = 5;
-const WINDOW_UPDATE: u8 = 8;
-const CONTINUATION: u8 = 9;
 
 impl Connection {
     /// Sends frames that nobody needs.

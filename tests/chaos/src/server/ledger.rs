@@ -8,8 +8,26 @@ use crate::body::BodyPlan;
 #[derive(Debug)]
 pub struct Ledger {
     calls: usize,
-    arrivals: Mutex<Vec<Arrival>>,
+    /// How many are remembered.
+    room: usize,
+    arrivals: Mutex<Arrivals>,
     faults: Mutex<Vec<String>>,
+}
+
+/// What came since it was forgotten last.
+#[derive(Debug, Default)]
+struct Arrivals {
+    generation: u64,
+    all: Vec<Arrival>,
+}
+
+impl Arrivals {
+    fn get(&mut self, ticket: Ticket) -> Option<&mut Arrival> {
+        if ticket.generation != self.generation {
+            return None;
+        }
+        self.all.get_mut(ticket.index)
+    }
 }
 
 /// One request whose head came in whole.
@@ -36,9 +54,10 @@ pub enum BodySeen {
 }
 
 impl Ledger {
-    pub(super) fn new(calls: usize) -> Self {
+    pub(super) fn new(calls: usize, room: usize) -> Self {
         Self {
             calls,
+            room,
             arrivals: Mutex::default(),
             faults: Mutex::default(),
         }
@@ -47,7 +66,7 @@ impl Ledger {
     /// Returns what came.
     #[must_use]
     pub fn arrivals(&self) -> Vec<Arrival> {
-        self.lock().clone()
+        self.lock().all.clone()
     }
 
     /// Returns what came and should not have.
@@ -65,7 +84,11 @@ impl Ledger {
             return None;
         }
         let mut arrivals = self.lock();
-        arrivals.push(Arrival {
+        if arrivals.all.len() >= self.room {
+            arrivals.all.clear();
+            arrivals.generation += 1;
+        }
+        arrivals.all.push(Arrival {
             call,
             attempt,
             refused: false,
@@ -73,7 +96,8 @@ impl Ledger {
             framing,
         });
         Some(Ticket {
-            index: arrivals.len() - 1,
+            generation: arrivals.generation,
+            index: arrivals.all.len() - 1,
             call,
         })
     }
@@ -81,7 +105,9 @@ impl Ledger {
     /// Notes a piece of a body, and whether it is what it should be.
     pub(super) fn read(&self, ticket: Ticket, bytes: &[u8]) {
         let mut arrivals = self.lock();
-        let Arrival { call, body, .. } = &mut arrivals[ticket.index];
+        let Some(Arrival { call, body, .. }) = arrivals.get(ticket) else {
+            return;
+        };
         let BodySeen::Part(so_far) = body else {
             return self.fault(format!("call {call}: bytes after the body's end"));
         };
@@ -96,22 +122,25 @@ impl Ledger {
 
     /// Notes the end of a body.
     pub(super) fn ended(&self, ticket: Ticket) {
-        let body = &mut self.lock()[ticket.index].body;
-        if let BodySeen::Part(length) = *body {
-            *body = BodySeen::Whole(length);
+        if let Some(arrival) = self.lock().get(ticket) {
+            if let BodySeen::Part(length) = arrival.body {
+                arrival.body = BodySeen::Whole(length);
+            }
         }
     }
 
     /// Notes that a request will be refused.
     pub(super) fn refused(&self, ticket: Ticket) {
-        self.lock()[ticket.index].refused = true;
+        if let Some(arrival) = self.lock().get(ticket) {
+            arrival.refused = true;
+        }
     }
 
     pub(super) fn fault(&self, what: String) {
         self.faults.lock().expect("nobody panics here").push(what);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arrival>> {
+    fn lock(&self) -> MutexGuard<'_, Arrivals> {
         self.arrivals.lock().expect("nobody panics here")
     }
 }
@@ -119,6 +148,7 @@ impl Ledger {
 /// By which a request is found again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticket {
+    generation: u64,
     index: usize,
     pub(super) call: usize,
 }

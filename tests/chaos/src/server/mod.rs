@@ -3,6 +3,7 @@
 mod answer;
 mod http1;
 mod http2;
+mod http2_frames;
 mod http2_spite;
 mod ledger;
 mod pen;
@@ -23,11 +24,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Creates the server of a plan.
+    /// Creates the server of a plan, which remembers at least the latest of so many requests.
     #[must_use]
-    pub fn new(plan: Arc<Plan>) -> Self {
+    pub fn new(plan: Arc<Plan>, room: usize) -> Self {
         Self {
-            ledger: Arc::new(Ledger::new(plan.calls.len())),
+            ledger: Arc::new(Ledger::new(plan.calls.len(), room)),
             plan,
         }
     }

@@ -1,39 +1,23 @@
 //! What other programs compile against: names, signatures, bounds and nesting.
 
 use std::{
-    convert::Infallible,
     error::Error,
     fmt::{Debug, Display},
-    io,
     str::FromStr,
     time::Duration,
 };
 
-use axum::{Router, routing::get};
-use bytes::Bytes;
 use http::{HeaderName, Method, Request, Response, StatusCode};
-use http_body::Body;
-use http_body_util::{Empty, Full};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
-};
 use serde::Serialize;
-use tower::{
-    Layer, Service, ServiceBuilder, ServiceExt, service_fn,
-    util::{BoxCloneService, BoxCloneSyncService, BoxService},
-};
 use tower_diagnose::{
     Attempt, AuditClass, Backoff, BodyEnd, CallRecord, CallRecorder, ClientStack, Delivery,
     DiagnoseLayer, Diagnosed, Diagnosis, DispatchLayer, Endpoint, ErrorClass, Facts, FaultDomain,
     Idempotency, InvalidArgument, Jitter, LogPolicy, MaxAttempts, NoRetry, Outcome, Payload,
-    Protocol, RecentCalls, RecordSink, RecorderLayer, Refused, ReplayBody, RequestTimeout,
-    RespondLayer, ResponseExt, Retried, RetryBudget, RetryError, RetryLayer, ServerStack,
-    StopReason, TimeoutError, TimeoutLayer, TimeoutScope, TracingSink, classify, find, is_timeout,
+    Protocol, RecentCalls, RecordSink, RecorderLayer, Refused, RequestTimeout, RespondLayer,
+    ResponseExt, Retried, RetryBudget, RetryError, RetryLayer, ServerStack, StopReason,
+    TimeoutError, TimeoutLayer, TimeoutScope, TracingSink, classify, find, is_timeout,
     require_full_uuid,
 };
-
-use crate::support::outside::{Steps, steps};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -41,10 +25,6 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn layer<T: Clone + Debug + Send + Sync + 'static>(layer: T) -> T {
     layer
-}
-
-fn service<T: Clone + Send + Sync + 'static>(service: T) -> T {
-    service
 }
 
 fn error<T: Error + Send + Sync + 'static>() {}
@@ -246,210 +226,4 @@ fn every_setter_of_every_layer() {
             .diagnose(DiagnoseLayer::for_server())
             .record(TracingSink::new()),
     );
-}
-
-type Hyper<B> = Client<HttpConnector, B>;
-
-fn hyper<B>() -> Hyper<B>
-where
-    B: Body + Send,
-    B::Data: Send,
-{
-    Client::builder(TokioExecutor::new()).build_http()
-}
-
-type Sent = Request<Full<Bytes>>;
-
-/// A service over hyper's client whose every part can be moved to other threads.
-fn calls<S, B>(made: S) -> S
-where
-    S: Service<Sent, Response = Response<B>, Future: Send, Error: Into<BoxError>>,
-    S: Clone + Send + Sync + 'static,
-    B: Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
-{
-    made
-}
-
-#[test]
-fn each_layer_alone_is_laid_onto_hypers_client() {
-    calls(DiagnoseLayer::new().layer(hyper()));
-    calls(DiagnoseLayer::for_server().layer(hyper()));
-    calls(RetryLayer::new().layer(hyper::<ReplayBody<Full<Bytes>>>()));
-    calls(TimeoutLayer::new(SECOND).layer(hyper()));
-    calls(RecorderLayer::new(|_: CallRecord| {}).layer(hyper()));
-    calls(DispatchLayer::new().layer(hyper()));
-    calls(RespondLayer::new().layer(hyper()));
-    calls(ClientStack::new(SECOND).layer(hyper()));
-    calls(ClientStack::new(SECOND).without_retry().layer(hyper()));
-}
-
-#[test]
-fn errors_have_the_types_that_are_promised() {
-    fn fails<S: Service<Sent, Error = E>, E>(_: &S) {}
-    type Own = hyper_util::client::legacy::Error;
-    fails::<_, Diagnosed>(&DiagnoseLayer::new().layer(hyper()));
-    fails::<_, Own>(&DiagnoseLayer::for_server().layer(hyper()));
-    fails::<_, BoxError>(&RetryLayer::new().layer(hyper()));
-    fails::<_, BoxError>(&TimeoutLayer::new(SECOND).layer(hyper()));
-    fails::<_, Own>(&RecorderLayer::new(|_: CallRecord| {}).layer(hyper()));
-    fails::<_, Own>(&DispatchLayer::new().layer(hyper()));
-    fails::<_, Infallible>(&RespondLayer::new().layer(hyper()));
-    fails::<_, Diagnosed>(&ClientStack::new(SECOND).layer(hyper()));
-    fails::<_, Infallible>(&ServerStack::new(SECOND).layer(hyper()));
-}
-
-#[test]
-fn layers_nest_in_any_order_and_in_builders_and_boxes() {
-    let recorder = || RecorderLayer::new(|_: CallRecord| {});
-    calls(
-        ServiceBuilder::new()
-            .layer(recorder())
-            .layer(DiagnoseLayer::new())
-            .layer(TimeoutLayer::new(SECOND))
-            .layer(RetryLayer::new())
-            .layer(TimeoutLayer::new(SECOND))
-            .layer(DispatchLayer::new())
-            .service(hyper()),
-    );
-    calls(
-        ServiceBuilder::new()
-            .layer(DispatchLayer::new())
-            .layer(TimeoutLayer::new(SECOND))
-            .layer(RetryLayer::new())
-            .layer(RetryLayer::new())
-            .layer(DiagnoseLayer::new())
-            .layer(recorder())
-            .layer(RespondLayer::new())
-            .service(hyper()),
-    );
-    calls(
-        ServiceBuilder::new()
-            .layer(ClientStack::new(SECOND))
-            .layer(ServerStack::new(SECOND))
-            .layer(ClientStack::new(SECOND))
-            .service(hyper()),
-    );
-    calls(
-        ServiceBuilder::new()
-            .layer(ClientStack::new(SECOND))
-            .service(hyper()),
-    );
-    let boxed = BoxCloneService::new(ClientStack::new(SECOND).layer(hyper()));
-    let _: BoxCloneService<Sent, _, Diagnosed> = boxed;
-    let _ = BoxCloneSyncService::new(
-        ClientStack::new(SECOND).layer(hyper::<ReplayBody<Full<Bytes>>>()),
-    )
-    .map_request(|request: Sent| request);
-    let _ = BoxService::new(ClientStack::new(SECOND).layer(hyper::<ReplayBody<Full<Bytes>>>()))
-        .map_request(|request: Sent| request);
-}
-
-#[test]
-fn layers_are_laid_onto_axum_services() {
-    async fn hello() -> &'static str {
-        "hello"
-    }
-    let _: Router = Router::new()
-        .route("/", get(hello))
-        .layer(DispatchLayer::new())
-        .layer(DiagnoseLayer::for_server())
-        .layer(RecorderLayer::new(RecentCalls::new(4)))
-        .layer(
-            ServiceBuilder::new()
-                .layer(RespondLayer::new())
-                .layer(TimeoutLayer::new(SECOND).body_idle(SECOND)),
-        )
-        .layer(
-            ServiceBuilder::new()
-                .layer(RespondLayer::new())
-                .layer(DiagnoseLayer::new()),
-        )
-        .layer(ServerStack::new(SECOND).record(RecentCalls::new(4)))
-        .route_layer(ServerStack::new(SECOND));
-    let _: Router = Router::new().route_service("/", ServerStack::new(SECOND).layer(get(hello)));
-}
-
-#[test]
-fn every_kind_of_error_below_is_taken() {
-    fn never<E>() -> Result<Response<Full<Bytes>>, E> {
-        unreachable!("nobody calls it")
-    }
-    fn all<E>(_: E)
-    where
-        E: Into<BoxError> + Send + Sync + 'static,
-    {
-        let inner = || service_fn(async |_: Request<Full<Bytes>>| never::<E>());
-        fn made<S: Service<Request<Full<Bytes>>>>(_: S) {}
-        made(DiagnoseLayer::new().layer(inner()));
-        made(DiagnoseLayer::for_server().layer(inner()));
-        made(TimeoutLayer::new(SECOND).layer(inner()));
-        made(RecorderLayer::new(|_: CallRecord| {}).layer(inner()));
-        made(DispatchLayer::new().layer(inner()));
-        made(RespondLayer::new().layer(inner()));
-        made(ServerStack::new(SECOND).layer(inner()));
-        let inner = service_fn(async |_: Request<ReplayBody<Full<Bytes>>>| never::<E>());
-        made(RetryLayer::new().layer(inner.clone()));
-        made(ClientStack::new(SECOND).layer(inner));
-    }
-    let _ = [all::<BoxError> as fn(_)];
-    let _ = [all::<Infallible> as fn(_)];
-    let _ = [all::<io::Error> as fn(_)];
-    let _ = [all::<hyper::Error> as fn(_)];
-    let _ = [all::<hyper_util::client::legacy::Error> as fn(_)];
-    let _ = [all::<Diagnosed> as fn(_)];
-    let _ = [all::<tower::timeout::error::Elapsed> as fn(_)];
-}
-
-#[tokio::test]
-async fn bodies_that_are_neither_clone_nor_unpin_nor_send_are_taken() {
-    type Local = std::rc::Rc<()>;
-    let inner = || {
-        service_fn(async |_: Request<(Local, Steps)>| {
-            Ok::<_, Infallible>(Response::builder().status(500).body(steps([])).unwrap())
-        })
-    };
-    let request = || Request::new((Local::new(()), steps([])));
-    async fn status<S, B>(made: S, request: Request<(Local, Steps)>) -> u16
-    where
-        S: Service<Request<(Local, Steps)>, Response = Response<B>>,
-        S::Error: Debug,
-    {
-        made.oneshot(request).await.unwrap().status().as_u16()
-    }
-    assert_eq!(
-        status(DiagnoseLayer::new().layer(inner()), request()).await,
-        500
-    );
-    assert_eq!(
-        status(DiagnoseLayer::for_server().layer(inner()), request()).await,
-        500
-    );
-    assert_eq!(
-        status(TimeoutLayer::new(SECOND).layer(inner()), request()).await,
-        500
-    );
-    assert_eq!(
-        status(DispatchLayer::new().layer(inner()), request()).await,
-        500
-    );
-    assert_eq!(
-        status(RespondLayer::new().layer(inner()), request()).await,
-        500
-    );
-    let recorder = RecorderLayer::new(|_: CallRecord| {});
-    assert_eq!(status(recorder.layer(inner()), request()).await, 500);
-    assert_eq!(
-        status(ServerStack::new(SECOND).layer(inner()), request()).await,
-        500
-    );
-}
-
-#[tokio::test]
-async fn retries_take_a_response_body_that_is_not_unpin() {
-    let inner = service_fn(async |_: Request<ReplayBody<Empty<Bytes>>>| {
-        Ok::<_, Infallible>(Response::builder().status(500).body(steps([])).unwrap())
-    });
-    let made = service(RetryLayer::new().max_attempts(1).layer(inner));
-    let response = made.oneshot(Request::new(Empty::new())).await.unwrap();
-    assert_eq!(response.status(), 500);
 }

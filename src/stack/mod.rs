@@ -36,22 +36,23 @@
 //! [`Refused`](crate::Refused) is shown as not sent and is not repeated; a login that mends the call leaves
 //! no trace. The example `tool_server` has one of each.
 
+mod client;
+
+pub use client::{ClientService, ResponseBody, ResponseFuture};
+
 use std::time::Duration;
 
 use tower_layer::Layer;
 
 use crate::{
     diagnose::{Diagnose, DiagnoseLayer, Server},
-    dispatch::{Dispatch, DispatchLayer},
+    dispatch::DispatchLayer,
     record::RecordSink,
     recorder::{Recorder, RecorderLayer},
     respond::{Respond, RespondLayer},
-    retry::{Retry, RetryLayer},
+    retry::RetryLayer,
     timeout::{Timeout, TimeoutLayer},
 };
-
-/// The service that [`ClientStack`] makes of a client.
-pub type ClientService<S> = Recorder<Diagnose<Retry<Dispatch<S>>>>;
 
 /// The service that [`ServerStack`] makes of a service.
 pub type ServerService<S> = Respond<Recorder<Diagnose<Timeout<S>, Server>>>;
@@ -156,9 +157,10 @@ impl<S> Layer<S> for ClientStack {
             .clone()
             .with_total_limit_if_unset(self.total)
             .attempt_limit(self.attempt)
-            .request_timeout_is_total(true);
+            .request_timeout_is_total(true)
+            .remembers(self.diagnose.credentials());
         let attempts = retry.layer(DispatchLayer::new().layer(client));
-        self.recorder.layer(self.diagnose.layer(attempts))
+        ClientService::new(self.recorder.clone(), self.diagnose.clone(), attempts)
     }
 }
 

@@ -1,0 +1,161 @@
+//! The service of a [`ClientStack`](super::ClientStack).
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use http::{Request, Response};
+use http_body::Body;
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use crate::{
+    diagnose::{self, Call, DiagnoseLayer, Looking},
+    diagnosis::Diagnosed,
+    dispatch::{self, Dispatch},
+    error::BoxError,
+    recorder::{self, RecorderLayer, Recording, recorded},
+    retry::{self, ReplayBody, Retry},
+};
+
+/// The service that [`ClientStack`](super::ClientStack) makes of a client.
+///
+/// It does what [`Recorder`](crate::Recorder) around [`Diagnose`](crate::Diagnose) around [`Retry`]
+/// around [`Dispatch`] would do, by their own code. Two layers fewer are two futures and two responses
+/// fewer to move, and the diagnosis asks the retries for what they keep of a request anyway instead of
+/// keeping it a second time: together some 500 instructions, and 1,200 for a request with ten headers.
+#[derive(Clone, Debug)]
+pub struct ClientService<S> {
+    recorder: RecorderLayer,
+    diagnose: DiagnoseLayer,
+    /// Remembers what `diagnose` needs to know.
+    retry: Retry<Dispatch<S>>,
+}
+
+impl<S> ClientService<S> {
+    pub(super) fn new(
+        recorder: RecorderLayer,
+        diagnose: DiagnoseLayer,
+        retry: Retry<Dispatch<S>>,
+    ) -> Self {
+        Self {
+            recorder,
+            diagnose,
+            retry,
+        }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for ClientService<S>
+where
+    S: Service<Request<ReplayBody<B>>, Response = Response<R>> + Clone,
+    S::Error: Into<BoxError> + Send + 'static,
+    B: Body + Unpin + 'static,
+    R: Body,
+    R::Error: 'static,
+{
+    type Response = Response<ResponseBody<R>>;
+    type Error = Diagnosed;
+    type Future = ResponseFuture<S, S::Future, S::Error, B, R>;
+
+    /// Waits for the client. Its error is kept for the next call.
+    #[inline]
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Diagnosed>> {
+        self.retry.poll_ready(cx).map(|_| Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let mut recording = self.recorder.begin(&mut request);
+        let retry = &mut self.retry;
+        let attempts = recorder::watch(&mut recording, move || retry.call(request));
+        ResponseFuture {
+            attempts,
+            diagnose: self.diagnose.clone(),
+            looking: None,
+            recording,
+        }
+    }
+}
+
+/// The body of a response from a [`ClientService`].
+pub type ResponseBody<R> = recorder::ResponseBody<diagnose::ResponseBody<R>>;
+
+pin_project! {
+    /// The future of [`ClientService`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ResponseFuture<S, F, E, B, R>
+    where
+        R: Body,
+    {
+        #[pin]
+        attempts: retry::ResponseFuture<Dispatch<S>, dispatch::ResponseFuture<F, E>, B, R>,
+        diagnose: DiagnoseLayer,
+        // Boxed: a good call should not be larger for it.
+        looking: Option<Box<Looking<R>>>,
+        // Below the attempts: what their end notes still makes it into the record.
+        recording: Option<Recording>,
+    }
+}
+
+impl<S, F, E, B, R> Future for ResponseFuture<S, F, E, B, R>
+where
+    S: Service<Request<ReplayBody<B>>, Response = Response<R>, Error = E, Future = F> + Clone,
+    F: Future<Output = Result<Response<R>, E>>,
+    E: Into<BoxError> + Send + 'static,
+    B: Body + Unpin,
+    R: Body,
+    R::Error: 'static,
+{
+    type Output = Result<Response<ResponseBody<R>>, Diagnosed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let diagnosed = || poll_diagnosed(this.attempts, this.looking, this.diagnose, cx);
+        if this.recording.is_some() {
+            return recorded(this.recording, diagnosed);
+        }
+        Poll::Ready(match ready!(diagnosed()) {
+            Ok(response) => Ok(response.map(ResponseBody::unrecorded)),
+            Err(error) => Err(error),
+        })
+    }
+}
+
+/// Polls the attempts, and diagnoses what they come to. A good answer is all there is to most calls: its
+/// way is here, all others are elsewhere.
+#[inline]
+fn poll_diagnosed<S, F, B, R>(
+    attempts: Pin<&mut retry::ResponseFuture<S, F, B, R>>,
+    looking: &mut Option<Box<Looking<R>>>,
+    diagnose: &DiagnoseLayer,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Response<diagnose::ResponseBody<R>>, Diagnosed>>
+where
+    retry::ResponseFuture<S, F, B, R>: Future<Output = Result<Response<R>, BoxError>>,
+    R: Body,
+{
+    if let Some(looking) = looking {
+        return looking.poll_client(None, cx);
+    }
+    let mut attempts = attempts;
+    match ready!(attempts.as_mut().poll(cx)) {
+        Ok(response) if diagnose.is_plain(response.status()) => {
+            Poll::Ready(Ok(response.map(diagnose::ResponseBody::plain)))
+        }
+        result => {
+            let call = Call::recalled(diagnose, attempts.recall());
+            looking
+                .insert(Box::new(Looking::new(call)))
+                .poll_client(Some(result), cx)
+        }
+    }
+}
+
+impl<S, F, E, B, R: Body> fmt::Debug for ResponseFuture<S, F, E, B, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseFuture").finish_non_exhaustive()
+    }
+}
