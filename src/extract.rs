@@ -73,8 +73,8 @@ pub(crate) fn extract<'a>(
         let is_encoded = is_encoded(encoding, prefix, complete);
         body(status, label, charset, is_encoded, prefix, rules)
     };
-    let aws_type = text_of(labels.error_type);
-    if let Some(name) = phrase::aws_name(Cow::Borrowed(aws_type)) {
+    let aws_type = labels.error_type.map(|value| text_of(Some(value)));
+    if let Some(name) = aws_type.and_then(|name| phrase::aws_name(Cow::Borrowed(name))) {
         extracted.prefix(&name);
     } else if label == Label::AwsJson {
         // Some services have the type in a member `code` instead.
@@ -328,6 +328,9 @@ fn label(content_type: &str) -> Label {
 
 /// Returns the value of a parameter of a content type, without quotes.
 fn parameter<'a>(content_type: &'a str, name: &str) -> Option<&'a str> {
+    if !content_type.as_bytes().contains(&b';') {
+        return None;
+    }
     content_type.split(';').skip(1).find_map(|parameter| {
         let (key, value) = parameter.split_once('=')?;
         let value = value.trim().trim_matches(['"', '\'']);

@@ -53,6 +53,7 @@ mod mask;
 mod member;
 mod named;
 mod needles;
+mod pass;
 mod payload;
 mod phrase;
 mod protocol;

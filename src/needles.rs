@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    path::{REDACTED, keeps, segments},
+    path::{REDACTED, keeps},
     secrets::{SHORTEST, Secrets, Sent},
     shape::is_boundary,
     target::Address,
@@ -43,10 +43,27 @@ impl<'a> Needles<'a> {
         for sent in secrets.values() {
             found.header(&sent);
         }
-        found.query(address.query);
-        found.userinfo(address.authority);
-        found.path(address.path);
-        Self::sorted(found.0)
+        if !address.query.is_empty() {
+            found.query(address.query);
+        }
+        if address.authority.as_bytes().contains(&b'@') {
+            found.userinfo(address.authority);
+        }
+        if address.is_odd {
+            found.path(address.path);
+        }
+        match found.0.is_empty() {
+            true => Self::none(),
+            false => Self::sorted(found.0),
+        }
+    }
+
+    const fn none() -> Self {
+        Self {
+            sorted: Vec::new(),
+            firsts: [0; 4],
+            cut: CUT,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -229,7 +246,7 @@ impl<'a> Found<'a> {
     }
 
     fn path(&mut self, path: &'a str) {
-        for segment in segments(path) {
+        for segment in path.split('/') {
             let Some(kept) = keeps(segment) else {
                 continue;
             };

@@ -16,11 +16,11 @@ const MIXED: usize = 24;
 /// prefix, and 24 characters or more that mix upper case, lower case and digits, nothing stays.
 /// Nothing is allocated for a path without secrets.
 pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
-    if !segments(path).any(|segment| keeps(segment).is_some()) {
+    if !path.split('/').any(|segment| keeps(segment).is_some()) {
         return Cow::Borrowed(path);
     }
     let mut redacted = String::with_capacity(path.len());
-    for (index, segment) in segments(path).enumerate() {
+    for (index, segment) in path.split('/').enumerate() {
         if index > 0 {
             redacted.push('/');
         }
@@ -35,26 +35,19 @@ pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
     Cow::Owned(redacted)
 }
 
-/// Returns what stands between the slashes of `path`.
-pub(crate) fn segments(path: &str) -> impl Iterator<Item = &str> {
-    // As `split` does, which is slow to start for a few short pieces.
-    let mut rest = Some(path);
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let end = text.bytes().position(|byte| byte == b'/');
-        rest = end.and_then(|end| text.get(end + 1..));
-        text.get(..end.unwrap_or(text.len()))
+/// Returns whether no segment can be a secret, by its length and its first letters, as in most paths.
+pub(crate) fn is_plain(path: &str) -> bool {
+    let mut segments = path.as_bytes().split(|byte| *byte == b'/');
+    segments.all(|segment| match segment {
+        [b'b' | b'B', b'o' | b'O', ..] => false,
+        [first, second, ..] => segment.len() < MIXED && !shape::may_start(*first, Some(*second)),
+        _ => true,
     })
 }
 
 /// Returns what may stay in front of the mark if `segment` looks like a secret, else `None`.
 pub(crate) fn keeps(segment: &str) -> Option<&str> {
-    let mut bytes = segment.bytes();
-    let (first, second) = (bytes.next()?, bytes.next());
-    // Most segments are told by their length and two letters.
-    if segment.len() < MIXED && !matches!(first, b'b' | b'B') && !shape::may_start(first, second) {
-        return None;
-    }
+    let first = *segment.as_bytes().first()?;
     if is_bot_token(segment) {
         return segment.get(..3);
     }

@@ -8,13 +8,31 @@ use crate::text::is_word;
 /// are told by them.
 #[inline]
 pub(crate) fn may_start(first: u8, second: Option<u8>) -> bool {
-    match (first, second) {
-        (b'b' | b'B', Some(b'e' | b'E' | b'a' | b'A')) | (b'e', Some(b'y')) => true,
-        (first, Some(second)) => prefixes(first)
-            .iter()
-            .any(|(prefix, _)| prefix.as_bytes().get(1) == Some(&second)),
-        (_, None) => false,
+    second.is_some_and(|second| SECONDS[usize::from(first)] & bit(second) != 0)
+}
+
+/// By the first byte of a word, a bit for each second byte of what [`secret_at`] looks for.
+const SECONDS: [u32; 256] = {
+    let mut seconds = [0; 256];
+    let mut first: u8 = 0;
+    while first < 0x80 {
+        let mut left = prefixes(first);
+        while let [(prefix, _), rest @ ..] = left {
+            seconds[first as usize] |= bit(prefix.as_bytes()[1]);
+            left = rest;
+        }
+        first += 1;
     }
+    // `Bearer`, `Basic` and `eyJ`.
+    seconds[b'b' as usize] |= bit(b'e') | bit(b'a');
+    seconds[b'B' as usize] |= bit(b'e') | bit(b'a');
+    seconds[b'e' as usize] |= bit(b'y');
+    seconds
+};
+
+/// Of a letter the same in either case; other bytes share theirs with some letter.
+const fn bit(byte: u8) -> u32 {
+    1 << (byte & 31)
 }
 
 /// Returns the secret that `text` holds where a word starts at `at` with the byte `first`, by its shape

@@ -24,6 +24,7 @@ use crate::{
     remembered::Remembered,
     retried::Retried,
     retry_after::retry_after,
+    target::Address,
     text::{cut, one_line},
 };
 
@@ -148,9 +149,10 @@ impl Call {
         let diagnosis = self.answered(parts, head, facts, extracted, prefix);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
+            let scrubber = self.scrubber();
             self.config
                 .log
-                .emit_body(&diagnosis, &self.scrubber().scrub(&body));
+                .emit_body(&diagnosis, &scrubber.scrub(&body));
         }
         diagnosis
     }
@@ -200,10 +202,11 @@ impl Call {
         extracted: Extracted<'_>,
         prefix: &Prefix<'_>,
     ) -> Diagnosis {
-        let scrubber = match prefix.is_complete && !extracted.is_shortened() {
-            true => self.scrubber(),
-            false => self.scrubber().of_cut_texts(),
-        };
+        let address = self.remembered.target.address();
+        let mut scrubber = Scrubber::new(&self.remembered.secrets, address);
+        if !prefix.is_complete || extracted.is_shortened() {
+            scrubber = scrubber.of_cut_texts();
+        }
         let retried = parts.extensions.get::<Retried>();
         let cap = self.config.excerpt_cap;
         let excerpt =
@@ -214,8 +217,8 @@ impl Call {
             Kind::Json => (excerpt(true), None),
             Kind::Plain => (excerpt(false), None),
         };
-        self.hinted(Diagnosis {
-            endpoint: self.endpoint(),
+        let mut diagnosis = Diagnosis {
+            endpoint: self.printed(&address),
             outcome: self.answered_outcome(parts.status, &facts),
             message: extracted.message.and_then(|text| tidy(&scrubber, text)),
             code: extracted
@@ -240,7 +243,9 @@ impl Call {
             indeterminate: false,
             headers: head.shown.scrubbed(&scrubber),
             line_cap: self.config.line_cap,
-        })
+        };
+        self.complete(&mut diagnosis);
+        diagnosis
     }
 
     fn answered_outcome(&self, status: StatusCode, facts: &Facts) -> Outcome {
@@ -266,7 +271,7 @@ impl Call {
     }
 
     /// Completes a diagnosis by what follows from the rest of it.
-    pub(super) fn hinted(&self, mut diagnosis: Diagnosis) -> Diagnosis {
+    pub(super) fn complete(&self, diagnosis: &mut Diagnosis) {
         diagnosis.indeterminate =
             diagnosis.delivery == Delivery::Unknown && !self.idempotency.is_repeatable();
         diagnosis.hint = hint(
@@ -276,15 +281,18 @@ impl Call {
             diagnosis.cause.as_deref(),
         );
         if let Some(hook) = &self.config.hint_with {
-            if let Some(hint) = hook(&diagnosis) {
+            if let Some(hint) = hook(diagnosis) {
                 diagnosis.hint = Some(hint.into());
             }
         }
-        diagnosis
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        let endpoint = self.remembered.target.endpoint();
+        self.printed(&self.remembered.target.address())
+    }
+
+    fn printed(&self, address: &Address<'_>) -> Endpoint {
+        let endpoint = address.endpoint(self.remembered.target.method());
         #[cfg(feature = "axum")]
         let endpoint = match &self.matched_path {
             Some(matched) => endpoint.with_path(matched.as_str()),
@@ -331,6 +339,9 @@ fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// Removes secrets, then line breaks. `None` if nothing is left.
 fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<String> {
+    if !text.is_empty() && scrubber.is_harmless(&text) {
+        return Some(text);
+    }
     let scrubbed = scrubber.scrub(&text);
     let line = match (&scrubbed, one_line(&scrubbed)) {
         (_, Cow::Owned(line)) => line,

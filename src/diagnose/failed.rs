@@ -48,7 +48,7 @@ impl Call {
             Cow::Owned(text) => Cow::Owned(self.scrubber().scrub(&text).into_owned()),
             Cow::Borrowed(phrase) => Cow::Borrowed(phrase),
         };
-        self.hinted(Diagnosis {
+        let mut diagnosis = Diagnosis {
             endpoint: self.endpoint(),
             outcome: outcome.unwrap_or(Outcome::new(
                 ErrorClass::ProxyInternal,
@@ -77,7 +77,9 @@ impl Call {
             indeterminate: false,
             headers: RedactedHeaders::default(),
             line_cap: self.config.line_cap,
-        })
+        };
+        self.complete(&mut diagnosis);
+        diagnosis
     }
 
     /// Takes over what a layer of the same kind found below, where there was more to know.
@@ -92,7 +94,8 @@ impl Call {
             diagnosis.delivery = retried.delivery();
         }
         diagnosis.line_cap = self.config.line_cap;
-        self.hinted(diagnosis)
+        self.complete(&mut diagnosis);
+        diagnosis
     }
 }
 

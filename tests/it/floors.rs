@@ -58,6 +58,7 @@ const PURE: &[&str] = &[
     "member",
     "named",
     "needles",
+    "pass",
     "payload",
     "phrase",
     "protocol",
