@@ -239,6 +239,36 @@ pub(crate) fn write_cut(out: &mut (impl Write + ?Sized), text: &str, cap: usize)
     Ok(())
 }
 
+/// Copies `from` to a place of the same length.
+///
+/// Most names and values of headers have between 4 and 32 bytes. Of those the first and the last half are
+/// copied, which may overlap: half of what it takes to call for a copy of any length.
+#[inline(always)]
+pub(crate) fn copy_short(place: &mut [u8], from: &[u8]) {
+    if copy_ends::<16>(place, from) || copy_ends::<8>(place, from) || copy_ends::<4>(place, from) {
+        return;
+    }
+    place.copy_from_slice(from);
+}
+
+/// Copies the first and the last `N` bytes, if that is all there is.
+#[inline(always)]
+fn copy_ends<const N: usize>(place: &mut [u8], from: &[u8]) -> bool {
+    if from.len() > 2 * N {
+        return false;
+    }
+    let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else {
+        return false;
+    };
+    if let Some(place) = place.first_chunk_mut::<N>() {
+        *place = *first;
+    }
+    if let Some(place) = place.last_chunk_mut::<N>() {
+        *place = *last;
+    }
+    true
+}
+
 #[cfg(test)]
 #[path = "../tests/unit/text.rs"]
 mod tests;
