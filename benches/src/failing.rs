@@ -153,14 +153,13 @@ fn now<F: Future>(future: F) -> F::Output {
 }
 
 /// Reads a body to its end and copies it, as whoever wants it does.
-async fn drain<B: Body<Data = Bytes>>(body: B) {
-    let mut place = [0; FRAME];
+async fn drain<B: Body<Data = Bytes>>(body: B, place: &mut [u8]) {
     let mut body = pin!(body);
     while let Some(Ok(frame)) = body.frame().await {
         if let Some(data) = frame.data_ref() {
             let len = data.len().min(place.len());
             place[..len].copy_from_slice(&data[..len]);
-            black_box(&mut place);
+            black_box(&place);
         }
     }
 }
@@ -188,12 +187,13 @@ async fn naive(service: &mut Answering) {
 fn drive(way: &str, body: &str, calls: u32) -> Option<()> {
     let mut service = Answering::new(body)?;
     let mut layered = DiagnoseLayer::new().layer(service.clone());
+    let mut place = vec![0; FRAME];
     for _ in 0..calls {
         now(async {
             match way {
                 "drained" => {
                     let Ok(response) = service.call(service.request.clone()).await;
-                    drain(response.into_body()).await;
+                    drain(response.into_body(), &mut place).await;
                 }
                 "naive" => naive(&mut service).await,
                 _ => {
@@ -204,7 +204,7 @@ fn drive(way: &str, body: &str, calls: u32) -> Option<()> {
                         let diagnosis = response.diagnosis();
                         black_box(diagnosis.map(ToString::to_string));
                     }
-                    drain(response.into_body()).await;
+                    drain(response.into_body(), &mut place).await;
                 }
             }
         });
