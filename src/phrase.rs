@@ -154,6 +154,10 @@ pub(crate) fn join(path: &str, key: &str) -> String {
         joined.push('.');
     }
     // A name longer than this is not one.
-    joined.extend(key.chars().take(64));
+    let end = match key.len() {
+        0..=64 => None,
+        _ => key.char_indices().nth(64),
+    };
+    joined.push_str(end.and_then(|(end, _)| key.get(..end)).unwrap_or(key));
     joined
 }

@@ -84,8 +84,12 @@ impl Answering {
                 r#"{"type":"https://api.example/problems/no-module","title":"Not Found","status":404,"detail":"no module named 'billing'","instance":"/api/modules/billing"}"#.to_owned(),
             ),
             "json 16k" => {
-                let item = r#"{"id":"m-000017","name":"billing","enabled":true,"limits":{"rate":100,"burst":20}}"#;
-                let items = vec![item; 16_000 / (item.len() + 1)].join(",");
+                let item = |number| {
+                    format!(
+                        r#"{{"id":"m-{number:06}","name":"billing","enabled":true,"limits":{{"rate":100,"burst":20}}}}"#
+                    )
+                };
+                let items = (0..190).map(item).collect::<Vec<_>>().join(",");
                 (
                     "application/json",
                     format!(r#"{{"known":[{items}],"message":"no module named 'billing'"}}"#),
