@@ -20,66 +20,56 @@ const MARGIN: usize = 1024;
 const KEPT: usize = 2 * 1024;
 
 /// The beginning of a body, without secrets. Few ask for it, so that of a short one is made when
-/// somebody does; until then it is kept as it came, and never printed.
+/// somebody does; until then whoever holds this keeps the body as it came.
 #[derive(Clone, Default)]
 pub(crate) struct Excerpt {
-    raw: Option<Raw>,
+    /// How to make it later.
+    plan: Option<Plan>,
     shown: OnceLock<Option<Box<str>>>,
 }
 
-#[derive(Clone)]
-struct Raw {
-    text: Box<str>,
-    is_json: bool,
-    cap: usize,
-    unread: u64,
+/// What is asked of an excerpt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) is_json: bool,
+    /// So many characters at most.
+    pub(crate) cap: usize,
+    /// So many bytes are beyond the text; they count as one character each.
+    pub(crate) unread: u64,
 }
 
 impl Excerpt {
-    /// Takes the first `cap` characters of a body; `unread` bytes beyond it count as one each.
-    pub(crate) fn of(
-        text: &str,
-        is_json: bool,
-        scrubber: &Scrubber<'_>,
-        cap: usize,
-        unread: u64,
-    ) -> Self {
+    /// Plans the excerpt of `text`, or makes it if that cannot wait. Returns what must be kept for it.
+    pub(crate) fn of<'a>(text: &'a str, plan: Plan, scrubber: &Scrubber<'_>) -> (Self, &'a str) {
         // What the request sent is not kept for this: where it sent a credential, nothing waits.
         if text.len() > KEPT || scrubber.is_needed() {
-            return Self {
-                raw: None,
-                shown: OnceLock::from(show(text, is_json, scrubber, cap, unread)),
-            };
+            let shown = OnceLock::from(show(text, plan, scrubber));
+            return (Self { plan: None, shown }, "");
         }
-        Self {
-            raw: Some(Raw {
-                text: text.into(),
-                is_json,
-                cap,
-                unread,
-            }),
+        let later = Self {
+            plan: Some(plan),
             shown: OnceLock::new(),
-        }
+        };
+        (later, text)
     }
 
-    pub(crate) fn get(&self) -> Option<&str> {
+    /// Returns the excerpt; `kept` is what had to be kept for it.
+    pub(crate) fn get(&self, kept: Option<&str>) -> Option<&str> {
         let shown = self.shown.get_or_init(|| {
-            let raw = self.raw.as_ref()?;
             let nothing_sent = Secrets::default();
             let scrubber = Scrubber::new(&nothing_sent, Address::default());
-            show(&raw.text, raw.is_json, &scrubber, raw.cap, raw.unread)
+            show(kept?, self.plan?, &scrubber)
         });
         shown.as_deref()
     }
 }
 
-fn show(
-    text: &str,
-    is_json: bool,
-    scrubber: &Scrubber<'_>,
-    cap: usize,
-    unread: u64,
-) -> Option<Box<str>> {
+fn show(text: &str, plan: Plan, scrubber: &Scrubber<'_>) -> Option<Box<str>> {
+    let Plan {
+        is_json,
+        cap,
+        unread,
+    } = plan;
     if cap == 0 {
         return None;
     }
@@ -153,10 +143,18 @@ fn cut(text: &str, cap: usize, unread: u64) -> Option<Box<str>> {
 mod tests {
     use super::*;
 
-    fn of(text: &str, is_json: bool, cap: usize, unread: u64) -> Excerpt {
+    fn of(text: &str, is_json: bool, cap: usize, unread: u64) -> Option<String> {
         let nothing_sent = Secrets::default();
         let scrubber = Scrubber::new(&nothing_sent, Address::default());
-        Excerpt::of(text, is_json, &scrubber, cap, unread)
+        let plan = Plan {
+            is_json,
+            cap,
+            unread,
+        };
+        let (excerpt, kept) = Excerpt::of(text, plan, &scrubber);
+        let shown = excerpt.get(Some(kept)).map(str::to_owned);
+        assert_eq!(excerpt.clone().get(Some(kept)), shown.as_deref());
+        shown
     }
 
     #[test]
@@ -174,9 +172,8 @@ mod tests {
             ("a\u{1b}[1mb\u{202e}ü", 9, 0, Some("a [1mb ü")),
         ] {
             for is_json in [false, true] {
-                let excerpt = of(text, is_json, cap, unread);
-                assert_eq!(excerpt.get(), expected, "{text:?}");
-                assert_eq!(excerpt.clone().get(), expected, "{text:?}");
+                let shown = of(text, is_json, cap, unread);
+                assert_eq!(shown.as_deref(), expected, "{text:?}");
             }
         }
     }
@@ -188,11 +185,11 @@ mod tests {
             let count = text.trim().chars().count() - 500;
             let excerpt = of(&text, false, 500, 1);
             let note = format!("… ({} more chars)", count + 1);
-            assert!(excerpt.get().unwrap().ends_with(&note), "{unit}");
+            assert!(excerpt.unwrap().ends_with(&note), "{unit}");
         }
         let echo = format!(r#"{{"input":"{}","message":"m"}}"#, "x".repeat(9_000));
         assert_eq!(
-            of(&echo, true, 500, 0).get(),
+            of(&echo, true, 500, 0).as_deref(),
             Some(r#"{"input":"[redacted]","message":"m"}"#)
         );
     }
@@ -202,7 +199,7 @@ mod tests {
         for filler in [0, 4_000] {
             let text = format!("Bearer abc123.def {}", "x ".repeat(filler));
             let excerpt = of(&text, false, 20, 0);
-            assert!(excerpt.get().unwrap().starts_with("Bearer [redacted]"));
+            assert!(excerpt.unwrap().starts_with("Bearer [redacted]"));
         }
     }
 }

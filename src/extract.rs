@@ -13,9 +13,9 @@ use crate::{charset, form, headers::Labels, html, json, phrase, sse, xml};
 #[derive(Default)]
 pub(crate) struct Extracted<'a> {
     /// The server's own words, trimmed, at most 4 KiB; never blank, never the reason phrase.
-    pub(crate) message: Option<String>,
+    pub(crate) message: Option<Cow<'a, str>>,
     /// The server's own error code, if it has one that is not the message.
-    pub(crate) code: Option<String>,
+    pub(crate) code: Option<Cow<'a, str>>,
     pub(crate) kind: Kind,
     /// The body itself, decoded, if it is of a kind that may be shown; else empty.
     pub(crate) text: Cow<'a, str>,
@@ -83,12 +83,13 @@ pub(crate) fn extract<'a>(
         }
     }
     // The texts are clean; what they are about, by the names of members, may not be.
-    extracted.message = extracted.message.and_then(|mut message| {
-        if let Some(stripped) = html::strip(&message) {
-            message = stripped;
-        }
-        message.truncate(phrase::shortened(&message).len());
-        (!message.trim().is_empty()).then_some(message)
+    extracted.message = extracted.message.and_then(|message| {
+        let message = match html::strip(&message) {
+            Some(stripped) => Cow::Owned(stripped),
+            None => message,
+        };
+        let message = phrase::bounded(message);
+        (!message.trim_ascii().is_empty() && !message.trim().is_empty()).then_some(message)
     });
     extracted
 }
@@ -110,15 +111,26 @@ impl Extracted<'_> {
             .is_some_and(|text| text.len() >= limit)
     }
 
+    /// Returns the same without a loan.
+    pub(crate) fn into_owned(self) -> Extracted<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Extracted {
+            message: self.message.map(owned),
+            code: self.code.map(owned),
+            kind: self.kind,
+            text: owned(self.text),
+        }
+    }
+
     /// Puts the type of an error before its message.
     fn prefix(&mut self, name: &str) {
         self.message = Some(match self.message.take() {
             Some(message) if message.starts_with(name) => message,
-            Some(message) => format!("{name}: {message}"),
-            None => name.to_owned(),
+            Some(message) => Cow::Owned(format!("{name}: {message}")),
+            None => Cow::Owned(name.to_owned()),
         });
         if self.message.as_deref() != Some(name) {
-            self.code = Some(name.to_owned());
+            self.code = Some(Cow::Owned(name.to_owned()));
         }
     }
 }
@@ -141,29 +153,29 @@ fn body<'a>(
     let Some(decoded) = charset::decode(prefix, charset) else {
         return Extracted::omitted("binary");
     };
+    match decoded {
+        Cow::Borrowed(text) => document(status, label, text, rules),
+        Cow::Owned(text) => document(status, label, &text, rules).into_owned(),
+    }
+}
+
+/// Reads a decoded body.
+fn document<'a>(status: StatusCode, label: Label, text: &'a str, rules: &Rules) -> Extracted<'a> {
     // Against script inclusion, some servers begin with this.
-    let text = match decoded.trim_start().strip_prefix(")]}'") {
+    let text = match text.trim_start().strip_prefix(")]}'") {
         Some(rest) => rest.trim_start_matches(','),
-        None => &decoded,
+        None => text,
     };
     let text = text.trim_start();
-    let said = document(status, label, text, rules);
-    if !matches!(said.kind, Kind::Json | Kind::Plain) {
-        return said;
+    let mut extracted = trimmed(status, label, text, rules);
+    if matches!(extracted.kind, Kind::Json | Kind::Plain) {
+        extracted.text = Cow::Borrowed(text);
     }
-    let start = decoded.len() - text.len();
-    let text = match decoded {
-        Cow::Borrowed(text) => Cow::Borrowed(text.get(start..).unwrap_or_default()),
-        Cow::Owned(mut text) => {
-            text.drain(..start);
-            Cow::Owned(text)
-        }
-    };
-    Extracted { text, ..said }
+    extracted
 }
 
 /// Reads a decoded body that begins without a space.
-fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extracted<'static> {
+fn trimmed<'a>(status: StatusCode, label: Label, text: &'a str, rules: &Rules) -> Extracted<'a> {
     let is_json = matches!(label, Label::Json | Label::Problem | Label::AwsJson);
     match text.as_bytes().first() {
         None => Extracted::default(),
@@ -173,8 +185,8 @@ fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extr
             }
             let answer = xml::read(text, status);
             Extracted {
-                message: answer.message,
-                code: answer.code,
+                message: answer.message.map(Cow::Owned),
+                code: answer.code.map(Cow::Owned),
                 ..Extracted::omitted("xml")
             }
         }
@@ -185,8 +197,8 @@ fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extr
         _ if label == Label::Form || label != Label::Html && form::is_form(text) => {
             let (message, code) = form::read(text, status);
             Extracted {
-                message,
-                code,
+                message: message.map(Cow::Owned),
+                code: code.map(Cow::Owned),
                 ..Extracted::default()
             }
         }
@@ -196,11 +208,11 @@ fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extr
     }
 }
 
-fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted<'static> {
+fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted<'_> {
     let answer = json::read(text, label == Label::Problem, status);
     let mut extracted = Extracted {
-        message: answer.message.map(Cow::into_owned),
-        code: answer.code.map(Cow::into_owned),
+        message: answer.message,
+        code: answer.code,
         kind: Kind::Json,
         ..Extracted::default()
     };
@@ -216,19 +228,19 @@ fn from_events(status: StatusCode, text: &str) -> Extracted<'static> {
         let mut extracted = match data.as_bytes().first() {
             Some(b'{' | b'[' | b'"') => from_json(status, Label::Json, data),
             _ => Extracted {
-                message: phrase::clean(Cow::Borrowed(data), status).map(Cow::into_owned),
+                message: phrase::clean(Cow::Borrowed(data), status),
                 ..Extracted::default()
             },
         };
         if extracted.message.is_some() {
             extracted.kind = Kind::None;
-            return extracted;
+            return extracted.into_owned();
         }
     }
     Extracted::default()
 }
 
-fn plain(status: StatusCode, text: &str, rules: &Rules) -> Extracted<'static> {
+fn plain<'a>(status: StatusCode, text: &'a str, rules: &Rules) -> Extracted<'a> {
     // A page may have something before it; one of these far behind is only quoted.
     let start = text.get(..text.len().min(1024)).unwrap_or(text);
     let lower = start.to_ascii_lowercase();
@@ -237,7 +249,7 @@ fn plain(status: StatusCode, text: &str, rules: &Rules) -> Extracted<'static> {
     }
     let message = rules
         .plain_text
-        .then(|| phrase::clean(Cow::Borrowed(text), status).map(Cow::into_owned));
+        .then(|| phrase::clean(Cow::Borrowed(text), status));
     Extracted {
         message: message.flatten(),
         kind: Kind::Plain,

@@ -26,6 +26,7 @@ mod retried;
 mod shape;
 mod target;
 mod text;
+mod texts;
 mod timestamp;
 
 // Pure functions: values in, values out.

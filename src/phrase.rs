@@ -14,11 +14,7 @@ const PLACEHOLDERS: &[&str] = &["null", "none", "undefined", "nil", "[object obj
 
 /// Returns `text` trimmed, without HTML; `None` if it says nothing beyond `status`.
 pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, str>> {
-    let text = match text {
-        Cow::Borrowed(text) => Cow::Borrowed(shortened(text)),
-        Cow::Owned(text) if text.len() <= LONGEST => Cow::Owned(text),
-        Cow::Owned(text) => Cow::Owned(shortened(&text).to_owned()),
-    };
+    let text = bounded(text);
     let text = match html::strip(&text) {
         Some(stripped) => Cow::Owned(stripped),
         None => text,
@@ -34,6 +30,15 @@ pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, st
         Cow::Borrowed(text) => Cow::Borrowed(trim(text)),
         Cow::Owned(text) => Cow::Owned(trim(&text).to_owned()),
     })
+}
+
+/// Returns `text`, or as much of it as may be kept.
+pub(crate) fn bounded(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(shortened(text)),
+        Cow::Owned(text) if text.len() <= LONGEST => Cow::Owned(text),
+        Cow::Owned(text) => Cow::Owned(shortened(&text).to_owned()),
+    }
 }
 
 /// Returns as much of `text` as may be kept.
@@ -149,6 +154,10 @@ pub(crate) fn join(path: &str, key: &str) -> String {
         joined.push('.');
     }
     // A name longer than this is not one.
-    joined.extend(key.chars().take(64));
+    let end = match key.len() {
+        0..=64 => None,
+        _ => key.char_indices().nth(64),
+    };
+    joined.push_str(end.and_then(|(end, _)| key.get(..end)).unwrap_or(key));
     joined
 }

@@ -83,8 +83,12 @@ impl Answering {
                 r#"{"type":"https://api.example/problems/no-module","title":"Not Found","status":404,"detail":"no module named 'billing'","instance":"/api/modules/billing"}"#.to_owned(),
             ),
             "json 16k" => {
-                let item = r#"{"id":"m-000017","name":"billing","enabled":true,"limits":{"rate":100,"burst":20}}"#;
-                let items = vec![item; 16_000 / (item.len() + 1)].join(",");
+                let item = |number| {
+                    format!(
+                        r#"{{"id":"m-{number:06}","name":"billing","enabled":true,"limits":{{"rate":100,"burst":20}}}}"#
+                    )
+                };
+                let items = (0..190).map(item).collect::<Vec<_>>().join(",");
                 (
                     "application/json",
                     format!(r#"{{"known":[{items}],"message":"no module named 'billing'"}}"#),
@@ -152,14 +156,13 @@ fn now<F: Future>(future: F) -> F::Output {
 }
 
 /// Reads a body to its end and copies it, as whoever wants it does.
-async fn drain<B: Body<Data = Bytes>>(body: B) {
-    let mut place = [0; FRAME];
+async fn drain<B: Body<Data = Bytes>>(body: B, place: &mut [u8]) {
     let mut body = pin!(body);
     while let Some(Ok(frame)) = body.frame().await {
         if let Some(data) = frame.data_ref() {
             let len = data.len().min(place.len());
             place[..len].copy_from_slice(&data[..len]);
-            black_box(&mut place);
+            black_box(&place);
         }
     }
 }
@@ -187,12 +190,13 @@ async fn naive(service: &mut Answering) {
 fn drive(way: &str, body: &str, calls: u32) -> Option<()> {
     let mut service = Answering::new(body)?;
     let mut layered = DiagnoseLayer::new().layer(service.clone());
+    let mut place = vec![0; FRAME];
     for _ in 0..calls {
         now(async {
             match way {
                 "drained" => {
                     let Ok(response) = service.call(service.request.clone()).await;
-                    drain(response.into_body()).await;
+                    drain(response.into_body(), &mut place).await;
                 }
                 "naive" => naive(&mut service).await,
                 _ => {
@@ -203,7 +207,7 @@ fn drive(way: &str, body: &str, calls: u32) -> Option<()> {
                         let diagnosis = response.diagnosis();
                         black_box(diagnosis.map(ToString::to_string));
                     }
-                    drain(response.into_body()).await;
+                    drain(response.into_body(), &mut place).await;
                 }
             }
         });

@@ -12,7 +12,7 @@ use crate::{
     classify::classify,
     diagnosis::Diagnosis,
     endpoint::Endpoint,
-    excerpt::Excerpt,
+    excerpt::{Excerpt, Plan},
     extract::{Extracted, Kind, Rules, extract},
     found::Found,
     grpc,
@@ -26,6 +26,7 @@ use crate::{
     retry_after::retry_after,
     target::Address,
     text::{cut, one_line},
+    texts::Texts,
 };
 
 /// How many characters of a server's code are kept.
@@ -176,8 +177,8 @@ impl Call {
         let mut facts = self.facts_of(parts.status);
         found.note(&mut facts);
         let extracted = Extracted {
-            message: found.message,
-            code: found.code,
+            message: found.message.map(Cow::Owned),
+            code: found.code.map(Cow::Owned),
             ..Extracted::default()
         };
         let head = Head::read(&parts.headers, &self.config.redacted);
@@ -208,25 +209,34 @@ impl Call {
             scrubber = scrubber.of_cut_texts();
         }
         let retried = parts.extensions.get::<Retried>();
-        let cap = self.config.excerpt_cap;
-        let excerpt =
-            |is_json| Excerpt::of(&extracted.text, is_json, &scrubber, cap, prefix.unread);
-        let (excerpt, omitted) = match extracted.kind {
-            Kind::None => (Excerpt::default(), None),
-            Kind::Omitted(what) => (Excerpt::default(), Some(what)),
-            Kind::Json => (excerpt(true), None),
-            Kind::Plain => (excerpt(false), None),
+        let plan = |is_json| Plan {
+            is_json,
+            cap: self.config.excerpt_cap,
+            unread: prefix.unread,
         };
+        let excerpt = |is_json| Excerpt::of(&extracted.text, plan(is_json), &scrubber);
+        let (excerpt, body) = match extracted.kind {
+            Kind::None | Kind::Omitted(_) => (Excerpt::default(), ""),
+            Kind::Json => excerpt(true),
+            Kind::Plain => excerpt(false),
+        };
+        let message = extracted.message.map(|text| tidy(&scrubber, text));
+        let code = extracted.code.map(|text| cut_code(tidy(&scrubber, text)));
+        let request_id = head.request_id.map(|id| tidy(&scrubber, Cow::Borrowed(id)));
         let mut diagnosis = Diagnosis {
             endpoint: self.printed(&address),
             outcome: self.answered_outcome(parts.status, &facts),
-            message: extracted.message.and_then(|text| tidy(&scrubber, text)),
-            code: extracted
-                .code
-                .and_then(|text| tidy(&scrubber, text))
-                .map(cut_code),
+            texts: Texts::new([
+                message.as_deref().unwrap_or_default(),
+                code.as_deref().unwrap_or_default(),
+                request_id.as_deref().unwrap_or_default(),
+                body,
+            ]),
             excerpt,
-            omitted,
+            omitted: match extracted.kind {
+                Kind::Omitted(what) => Some(what),
+                Kind::None | Kind::Json | Kind::Plain => None,
+            },
             hint: None,
             cause: None,
             not_sent: false,
@@ -237,9 +247,6 @@ impl Call {
                 .has_wait
                 .then(|| now_retry_after(&parts.headers))
                 .flatten(),
-            request_id: head
-                .request_id
-                .and_then(|id| tidy(&scrubber, id.to_owned())),
             indeterminate: false,
             headers: head.shown.scrubbed(&scrubber),
             line_cap: self.config.line_cap,
@@ -337,19 +344,18 @@ fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
     retry_after(headers, std::time::SystemTime::now())
 }
 
-/// Removes secrets, then line breaks. `None` if nothing is left.
-fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<String> {
-    if !text.is_empty() && scrubber.is_harmless(&text) {
-        return Some(text);
+/// Removes secrets, then line breaks.
+fn tidy<'a>(scrubber: &Scrubber<'_>, text: Cow<'a, str>) -> Cow<'a, str> {
+    if scrubber.is_harmless(&text) {
+        return text;
     }
     let scrubbed = scrubber.scrub(&text);
     let line = match (&scrubbed, one_line(&scrubbed)) {
         (_, Cow::Owned(line)) => line,
-        // The usual text goes as it came, without a copy.
-        (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => text,
+        (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => return text,
         (_, Cow::Borrowed(line)) => line.to_owned(),
     };
-    (!line.is_empty()).then_some(line)
+    Cow::Owned(line)
 }
 
 /// Returns whether the status of gRPC comes in the headers or the trailers of this response. That of
@@ -369,10 +375,10 @@ fn has_grpc_status(headers: &HeaderMap) -> bool {
     }
 }
 
-fn cut_code(code: String) -> String {
+fn cut_code(code: Cow<'_, str>) -> Cow<'_, str> {
     match cut(&code, CODE_CAP) {
         (_, false) => code,
-        (kept, true) => format!("{kept}…"),
+        (kept, true) => Cow::Owned(format!("{kept}…")),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{
     headers::RedactedHeaders,
     outcome::{Delivery, Facts, Outcome},
     text::one_line,
+    texts::Texts,
 };
 
 impl Call {
@@ -55,8 +56,7 @@ impl Call {
                 FaultDomain::Proxy,
                 None,
             )),
-            message: None,
-            code: None,
+            texts: Texts::default(),
             excerpt: Excerpt::default(),
             omitted: None,
             hint: None,
@@ -73,7 +73,6 @@ impl Call {
                 .and_then(find::<TimeoutError>)
                 .map(TimeoutError::limit),
             retry_after: None,
-            request_id: None,
             indeterminate: false,
             headers: RedactedHeaders::default(),
             line_cap: self.config.line_cap,

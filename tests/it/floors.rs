@@ -29,6 +29,7 @@ const VOCABULARY: &[&str] = &[
     "shape",
     "target",
     "text",
+    "texts",
     "timestamp",
 ];
 

@@ -13,26 +13,17 @@ fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
         .collect()
 }
 
-/// Returns the same without a loan from the body.
-pub(super) fn owned(extracted: Extracted<'_>) -> Extracted<'static> {
-    Extracted {
-        message: extracted.message,
-        code: extracted.code,
-        kind: extracted.kind,
-        text: Cow::Owned(extracted.text.into_owned()),
-    }
-}
-
 fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'static> {
     let headers = headers(&[(CONTENT_TYPE, content_type)]);
     let rules = Rules { plain_text: true };
-    owned(extract(
+    extract(
         StatusCode::BAD_REQUEST,
         Head::read(&headers, &[]).labels,
         body.as_ref(),
         true,
         &rules,
-    ))
+    )
+    .into_owned()
 }
 
 #[test]

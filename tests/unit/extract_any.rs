@@ -19,13 +19,14 @@ fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
 fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'static> {
     let headers = headers(&[(CONTENT_TYPE, content_type)]);
     let rules = Rules { plain_text: true };
-    super::tests::owned(extract(
+    extract(
         StatusCode::BAD_REQUEST,
         Head::read(&headers, &[]).labels,
         body.as_ref(),
         true,
         &rules,
-    ))
+    )
+    .into_owned()
 }
 
 /// Pieces of which error bodies are made, so that random ones are worth reading.

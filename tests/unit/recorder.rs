@@ -25,8 +25,7 @@ fn diagnosis() -> Diagnosis {
     Diagnosis {
         endpoint: Endpoint::of(&Request::new(())),
         outcome: Outcome::new(ErrorClass::ToolError, FaultDomain::Proxy, Some(status)),
-        message: None,
-        code: Some("E_BUSY".into()),
+        texts: crate::texts::Texts::new(["", "E_BUSY", "r7", ""]),
         excerpt: crate::excerpt::Excerpt::default(),
         omitted: None,
         hint: None,
@@ -36,7 +35,6 @@ fn diagnosis() -> Diagnosis {
         attempts: 4,
         timeout: None,
         retry_after: Some(Duration::from_secs(1)),
-        request_id: Some("r7".into()),
         indeterminate: false,
         headers: RedactedHeaders::default(),
         line_cap: LINE_CAP,
