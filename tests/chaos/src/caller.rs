@@ -144,7 +144,7 @@ where
         });
         if is_over {
             // What is over stays over.
-            if !matches!(body.frame().await, None) {
+            if body.frame().await.is_some() {
                 log.fault("a body went on after its end".to_owned());
             }
             break;

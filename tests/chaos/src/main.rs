@@ -12,10 +12,11 @@
 use std::{
     process::ExitCode,
     sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use peak_alloc::PeakAlloc;
+use tokio::time::Instant;
 use tower_diagnose_chaos::{logs, panics, plan::Plan, run, soak, support::counting};
 
 #[global_allocator]

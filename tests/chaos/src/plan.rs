@@ -135,7 +135,7 @@ impl CallPlan {
         let mut secrets = Vec::new();
         let mut secret = |random: &mut Random, name: &str| {
             // At the end: the beginning of a secret, where a text is cut, tells little.
-            let value = format!("{:016x}-{name}-{SENTINEL}", random.next());
+            let value = format!("{:016x}-{name}-{SENTINEL}", random.draw());
             secrets.push(value.clone());
             value
         };

@@ -17,12 +17,12 @@ impl Random {
     #[must_use]
     pub fn fork(&self, label: u64) -> Self {
         let mut fork = Self(self.0 ^ label.wrapping_mul(0xd134_2543_de82_ef95));
-        fork.next();
+        fork.draw();
         fork
     }
 
     /// Returns the next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -32,7 +32,7 @@ impl Random {
 
     /// Returns a number below `sides`; 0 if there are none.
     pub fn below(&mut self, sides: u64) -> u64 {
-        self.next() % sides.max(1)
+        self.draw() % sides.max(1)
     }
 
     /// Returns an index below `length`.
@@ -57,12 +57,12 @@ impl Random {
 
     /// Returns a length of time up to `longest`, short ones more often.
     pub fn time(&mut self, longest: Duration) -> Duration {
-        let part = self.below(1 << 20) * self.below(1 << 20) >> 20;
+        let part = (self.below(1 << 20) * self.below(1 << 20)) >> 20;
         Duration::from_nanos((longest.as_nanos() as u64 >> 20) * part)
     }
 
     /// Returns so many bytes of noise.
     pub fn noise(&mut self, length: usize) -> Vec<u8> {
-        (0..length).map(|_| self.next() as u8).collect()
+        (0..length).map(|_| self.draw() as u8).collect()
     }
 }

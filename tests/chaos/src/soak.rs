@@ -6,10 +6,14 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use tokio::{runtime::Builder, task::JoinSet, time::sleep};
+use tokio::{
+    runtime::Builder,
+    task::JoinSet,
+    time::{Instant, sleep},
+};
 
 use crate::{
     caller::{self, End},

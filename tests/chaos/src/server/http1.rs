@@ -247,8 +247,11 @@ impl Connection {
 
     /// Goes on with a body that has no end, or closes where the end of the connection is its end.
     async fn finish(&mut self, answer: &Answer, is_chunked: bool) -> Step {
+        if !answer.is_endless {
+            return self.pen.close();
+        }
         let more = [b'z'; 16 * 1024];
-        while answer.is_endless {
+        loop {
             if is_chunked {
                 self.pen.write(b"4000\r\n").await?;
             }
@@ -257,7 +260,6 @@ impl Connection {
                 self.pen.write(b"\r\n").await?;
             }
         }
-        self.pen.close()
     }
 
     fn chunked(&mut self, out: &mut Vec<u8>, answer: &Answer, is_lying: bool) {
