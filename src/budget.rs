@@ -138,8 +138,12 @@ struct Account {
 }
 
 impl Account {
+    #[inline]
     fn save(&self, amount: u64) {
         // Once the savings are full, which they are for most calls, this does not write.
+        if self.savings.load(Ordering::Relaxed) == SAVED_CAP {
+            return;
+        }
         let _ = self
             .savings
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| {

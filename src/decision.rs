@@ -19,15 +19,15 @@
 
 use std::{error::Error, time::Duration};
 
-use http::{Method, Request, StatusCode, header::EXPECT};
+use http::{Method, Request, StatusCode};
 
 use crate::{
-    carries::carries,
     class::ErrorClass,
     classify::classify,
     diagnosis::Diagnosed,
     error::{RetryError, find},
     extension::extension,
+    marks::Marks,
     outcome::{Delivery, Facts, Idempotency},
     retried::{NoRetry, Retried, StopReason},
 };
@@ -44,17 +44,19 @@ pub(crate) enum Permission {
 }
 
 impl Permission {
-    /// Returns the permission of `request`, whose kind is `idempotency`.
+    /// Returns the permission of `request`, whose headers have these `marks` and whose kind is
+    /// `idempotency`.
     #[inline]
     pub(crate) fn of<B>(
         request: &Request<B>,
+        marks: Marks,
         idempotency: Idempotency,
         only_declared: bool,
         repeat_unsent: bool,
     ) -> Self {
         // A tunnel cannot be built twice, and whoever sent `Expect` waits for an interim answer
         // that a second attempt would have to negotiate anew.
-        if *request.method() == Method::CONNECT || carries(request.headers(), &EXPECT) {
+        if *request.method() == Method::CONNECT || marks.expects {
             return Self::Never(StopReason::NotRetryable);
         }
         if extension::<NoRetry>(request.extensions()).is_some() {

@@ -1,12 +1,12 @@
 //! What is known of a call: its outcome, the facts behind it, whether it was delivered, whether it
 //! may be repeated.
 
-use http::{HeaderName, Method, Request, StatusCode};
+use http::{Method, Request, StatusCode};
 
 use crate::{
-    carries::carries,
     class::{AuditClass, ErrorClass, FaultDomain},
     extension::extension,
+    marks::Marks,
     names::names,
 };
 
@@ -160,13 +160,19 @@ impl Idempotency {
     #[must_use]
     #[inline]
     pub fn of<B>(request: &Request<B>) -> Self {
+        Self::marked(request, || Marks::of(request.headers()))
+    }
+
+    /// As [`Idempotency::of`], for who has looked at the headers already.
+    #[inline]
+    pub(crate) fn marked<B>(request: &Request<B>, marks: impl FnOnce() -> Marks) -> Self {
         if let Some(declared) = Self::declared(request) {
             return declared;
         }
         match *request.method() {
             Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE => Self::Safe,
             Method::PUT | Method::DELETE => Self::Idempotent,
-            _ if carries(request.headers(), &IDEMPOTENCY_KEY) => Self::Idempotent,
+            _ if marks().has_idempotency_key => Self::Idempotent,
             _ => Self::NotIdempotent,
         }
     }
@@ -182,6 +188,3 @@ impl Idempotency {
         matches!(self, Self::Safe | Self::Idempotent)
     }
 }
-
-/// The header by which a write becomes repeatable.
-pub(crate) static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

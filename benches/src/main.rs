@@ -2,6 +2,8 @@
 //! beside its peers: nanoseconds, instructions (callgrind, if valgrind is there), allocations, bytes of
 //! the future.
 //!
+//! `-- sizes` prints the bytes of the futures alone.
+//!
 //! `-- gate` compares instructions and allocations with `benches/baseline.txt` and fails when a case
 //! got dearer; `-- gate --write` writes that file. `-- case NAME SHAPE PENDING CALLS` runs one case.
 
@@ -23,11 +25,12 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] => table::print(),
+        ["sizes"] => table::sizes(),
         ["gate"] => gate::check(),
         ["gate", "--write"] => gate::write(),
         ["case", name, shape, pending, calls] => measure::run_case(name, shape, pending, calls),
         _ => {
-            eprintln!("usage: [gate [--write] | case NAME SHAPE PENDING CALLS]");
+            eprintln!("usage: [sizes | gate [--write] | case NAME SHAPE PENDING CALLS]");
             ExitCode::from(2)
         }
     }

@@ -92,3 +92,16 @@ pub fn print() -> ExitCode {
     }
     ExitCode::SUCCESS
 }
+
+/// Prints the bytes of each case's future, over an inner one of four.
+pub fn sizes() -> ExitCode {
+    for name in PEERS.iter().chain(OURS) {
+        let case = Case {
+            name,
+            shape: Shape::H0,
+            pending: 1,
+        };
+        println!("{name}: {}", case.future_bytes());
+    }
+    ExitCode::SUCCESS
+}

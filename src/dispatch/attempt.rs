@@ -1,6 +1,6 @@
 //! The guard of one attempt: whatever becomes of it, its end is noted.
 
-use http::StatusCode;
+use http::{Extensions, StatusCode};
 use tokio::time::Instant;
 
 use crate::{
@@ -19,11 +19,17 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    pub(super) fn start(recorder: CallRecorder) -> Self {
-        let started = recorder.attempt_started();
+    /// Begins the attempt of a request, if somebody wants to know.
+    #[inline]
+    pub(super) fn start(extensions: &Extensions) -> Option<Self> {
+        CallRecorder::of(extensions).map(Self::noted)
+    }
+
+    #[inline(never)]
+    fn noted(recorder: &CallRecorder) -> Self {
         Self {
-            recorder: Some(recorder),
-            started,
+            recorder: Some(recorder.clone()),
+            started: recorder.attempt_started(),
         }
     }
 
@@ -76,8 +82,11 @@ impl Drop for Attempt {
 }
 
 /// The client could not be made ready: nothing was sent.
-pub(super) fn refused<E: 'static>(recorder: &CallRecorder, error: &E) {
-    recorder.attempt_refused(why(recorder, error));
+#[cold]
+pub(super) fn refused<E: 'static>(extensions: &Extensions, error: &E) {
+    if let Some(recorder) = CallRecorder::of(extensions) {
+        recorder.attempt_refused(why(recorder, error));
+    }
 }
 
 /// Returns how an attempt failed, if the error's type is known.

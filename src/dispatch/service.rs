@@ -7,7 +7,7 @@ use super::{
     attempt::{Attempt, refused},
     future::ResponseFuture,
 };
-use crate::{call::CallRecorder, kept::Kept};
+use crate::kept::Kept;
 
 /// Notes every attempt that it passes on. See the [module](crate::dispatch).
 #[derive(Clone, Debug)]
@@ -52,18 +52,10 @@ where
     #[inline]
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
         if let Some(error) = self.kept.take() {
-            if let Some(recorder) = CallRecorder::of(request.extensions()) {
-                refused(recorder, &error);
-            }
+            refused(request.extensions(), &error);
             return ResponseFuture::refused(error);
         }
-        let attempt = if request.extensions().is_empty() {
-            None
-        } else {
-            CallRecorder::of(request.extensions())
-                .cloned()
-                .map(Attempt::start)
-        };
+        let attempt = Attempt::start(request.extensions());
         ResponseFuture::calling(self.inner.call(request), attempt)
     }
 }

@@ -18,7 +18,6 @@ use super::{
 };
 use crate::{
     call::{CallRecorder, Start, Told},
-    carries::carries,
     classify::{as_error, classify},
     endpoint::Target,
     outcome::{Delivery, Facts, Outcome},
@@ -53,7 +52,7 @@ impl Recording {
             bytes_out: bytes_out(headers, request.body()),
             endpoint: OnceLock::new(),
         };
-        let mcp_session = carries(headers, &MCP_SESSION_ID);
+        let mcp_session = !headers.is_empty() && headers.contains_key(MCP_SESSION_ID);
         call_sink(|| config.sink.started(request.method()));
         let extensions = request.extensions_mut();
         let parent = match extensions.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
 };
 
@@ -75,29 +75,42 @@ pub(super) enum Step<B: Body> {
     Released(Option<Frame<Bytes>>, B),
 }
 
-impl<B> Kept<B> {
-    /// Keeps a body, or, of one that is empty, no more than its size hint.
-    pub(super) fn new(head: &Parts, body: Result<B, SizeHint>, limit: usize) -> Arc<Self> {
-        let (standing, rest, end) = match body {
-            Ok(body) => (Standing::Keeping, Some(body), None),
-            Err(hint) => (Standing::Empty, None, Some(Point { hint, is_end: true })),
-        };
-        let mut kept = Arc::new(Self {
+impl<B> Default for Kept<B> {
+    fn default() -> Self {
+        Self {
             state: Mutex::new(State {
-                rest,
-                standing,
-                limit,
+                rest: None,
+                standing: Standing::Empty,
+                limit: 0,
                 frames: Frames::default(),
-                end,
+                end: None,
                 attempt: 0,
                 position: 0,
                 waker: None,
             }),
             head: Snapshot::empty(),
-        });
-        // Filled where it stands, and nobody else has it yet.
-        if let Some(kept) = Arc::get_mut(&mut kept) {
-            kept.head.fill(head);
+        }
+    }
+}
+
+impl<B> Kept<B> {
+    /// Keeps a body, or, of one that is empty, no more than its size hint.
+    pub(super) fn new(head: &Parts, body: Result<B, SizeHint>, limit: usize) -> Arc<Self> {
+        // `Arc::default` makes it where it stays. `Arc::new` would make it on the stack and copy the
+        // whole of it, a kilobyte.
+        let mut kept = Arc::<Self>::default();
+        // Nobody else has it yet.
+        if let Some(Self { state, head: kept }) = Arc::get_mut(&mut kept) {
+            let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
+            state.limit = limit;
+            match body {
+                Ok(body) => {
+                    state.standing = Standing::Keeping;
+                    state.rest = Some(body);
+                }
+                Err(hint) => state.end = Some(Point { hint, is_end: true }),
+            }
+            kept.fill(head);
         }
         kept
     }

@@ -335,6 +335,19 @@ pub(super) fn announce<T>(
     limits: &Limits,
     request: &mut Request<T>,
 ) -> Option<ConnectionWatch> {
+    if rules.announce.is_none() && !rules.capture_connection {
+        return None;
+    }
+    announce_all(rules, number, limits, request)
+}
+
+#[inline(never)]
+fn announce_all<T>(
+    rules: &Rules,
+    number: u32,
+    limits: &Limits,
+    request: &mut Request<T>,
+) -> Option<ConnectionWatch> {
     if let Some(announce) = &rules.announce {
         announce(number, limits.time_left(), request.headers_mut());
     }

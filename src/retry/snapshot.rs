@@ -20,18 +20,10 @@ const IN_PLACE: usize = 704;
 /// there are any.
 pub(super) struct Snapshot {
     lengths: Lengths,
-    texts: Texts,
-}
-
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most heads fit, and a block for the texts is what it is there to save"
-)]
-enum Texts {
-    None,
-    InPlace([u8; IN_PLACE]),
-    /// They do not fit in place.
-    Long(Vec<u8>),
+    /// The texts, if they fit.
+    texts: [u8; IN_PLACE],
+    /// The texts, if they do not fit in place.
+    long: Vec<u8>,
 }
 
 /// How much of the texts is what. Nothing that is there is empty, save header values.
@@ -141,25 +133,21 @@ fn length(head: &Parts) -> usize {
 
 impl Snapshot {
     /// Creates one of nothing, to be filled where it stands.
+    #[inline]
     pub(super) fn empty() -> Self {
         Self {
             lengths: Lengths::default(),
-            texts: Texts::None,
+            texts: [0; IN_PLACE],
+            long: Vec::new(),
         }
     }
 
     /// Copies `head`.
     pub(super) fn fill(&mut self, head: &Parts) {
-        self.texts = Texts::InPlace([0; IN_PLACE]);
-        if let Texts::InPlace(place) = &mut self.texts {
-            if let Some(lengths) = write(head, place) {
-                self.lengths = lengths;
-                return;
-            }
-        }
-        let mut long = vec![0; length(head)];
-        self.lengths = write(head, &mut long).unwrap_or_default();
-        self.texts = Texts::Long(long);
+        self.lengths = write(head, &mut self.texts).unwrap_or_else(|| {
+            self.long = vec![0; length(head)];
+            write(head, &mut self.long).unwrap_or_default()
+        });
     }
 
     /// Builds the head anew, without extensions.
@@ -167,10 +155,10 @@ impl Snapshot {
     /// `None` is for what should never be: a part that was made by force and does not pass for what it
     /// is a second time.
     pub(super) fn restore(&self) -> Option<Parts> {
-        let texts = match &self.texts {
-            Texts::None => &[],
-            Texts::InPlace(texts) => &texts[..],
-            Texts::Long(texts) => texts,
+        let texts = if self.long.is_empty() {
+            &self.texts
+        } else {
+            &*self.long
         };
         // One copy, of which the URI and all header values are slices.
         let mut reader = Reader {

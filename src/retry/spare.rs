@@ -28,19 +28,20 @@ pub(super) enum Spare<B> {
 
 impl<B: Body> Spare<B> {
     /// Keeps all of a request, with up to `limit` bytes of its body.
+    #[inline]
     pub(super) fn whole(head: &Parts, body: B, limit: usize) -> (Self, ReplayBody<B>) {
-        let extensions = clone_of(&head.extensions);
         if head.headers.is_empty() && body.is_end_stream() && body.size_hint().exact() == Some(0) {
             if let Some(target) = Target::in_place(&head.method, &head.uri) {
                 let spare = Self::Short {
                     target,
                     version: head.version,
-                    extensions,
+                    extensions: clone_of(&head.extensions),
                 };
                 return (spare, ReplayBody::once(body));
             }
         }
         let (body, replay) = ReplayBody::kept(head, body, limit);
+        let extensions = clone_of(&head.extensions);
         (Self::Whole { replay, extensions }, body)
     }
 

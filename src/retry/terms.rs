@@ -4,8 +4,8 @@ use http::{Extensions, Request};
 
 use super::rules::Rules;
 use crate::{
-    call::CallRecorder, decision::Permission, extension::extension, outcome::Idempotency,
-    request_timeout::RequestTimeout, retried::MaxAttempts,
+    call::CallRecorder, decision::Permission, extension::extension, marks::Marks,
+    outcome::Idempotency, request_timeout::RequestTimeout, retried::MaxAttempts,
 };
 
 /// What a request allows: by what it is, and by what it declares.
@@ -20,9 +20,11 @@ pub(super) struct Terms {
 impl Terms {
     #[inline(always)]
     pub(super) fn of<B>(rules: &Rules, request: &Request<B>) -> Self {
-        let idempotency = Idempotency::of(request);
+        let marks = Marks::of(request.headers());
+        let idempotency = Idempotency::marked(request, || marks);
         let permission = Permission::of(
             request,
+            marks,
             idempotency,
             rules.only_declared,
             rules.repeat_unsent,

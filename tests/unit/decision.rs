@@ -16,6 +16,7 @@ fn request(method: &str, headers: &[(&str, &str)]) -> Request<()> {
 fn permission(request: &Request<()>, only_declared: bool, repeat_unsent: bool) -> Permission {
     Permission::of(
         request,
+        Marks::of(request.headers()),
         Idempotency::of(request),
         only_declared,
         repeat_unsent,

@@ -6,8 +6,7 @@ use super::*;
 fn round_trip(head: &Parts) -> Option<Parts> {
     let mut snapshot = Snapshot::empty();
     snapshot.fill(head);
-    let is_long = matches!(snapshot.texts, Texts::Long(_));
-    assert_eq!(is_long, length(head) > IN_PLACE);
+    assert_eq!(snapshot.long.is_empty(), length(head) <= IN_PLACE);
     snapshot.restore()
 }
 

@@ -235,3 +235,88 @@ async fn retries_take_a_response_body_that_is_not_unpin() {
     let response = made.oneshot(Request::new(Empty::new())).await.unwrap();
     assert_eq!(response.status(), 500);
 }
+
+#[test]
+fn retries_take_the_usual_request_bodies() {
+    use http_body_util::combinators::{BoxBody, UnsyncBoxBody};
+    fn takes<B: Body + Unpin + 'static>()
+    where
+        RetryLayer: Layer<Answering>,
+        tower_diagnose::Retry<Answering>: Service<Request<B>>,
+        tower_diagnose::Retry<tower_diagnose::Dispatch<Answering>>: Service<Request<B>>,
+    {
+    }
+    takes::<String>();
+    takes::<Empty<Bytes>>();
+    takes::<Full<Bytes>>();
+    takes::<Full<&'static [u8]>>();
+    takes::<Full<std::collections::VecDeque<u8>>>();
+    takes::<BoxBody<Bytes, Infallible>>();
+    takes::<BoxBody<Bytes, hyper::Error>>();
+    takes::<UnsyncBoxBody<Bytes, BoxError>>();
+    takes::<hyper::body::Incoming>();
+    takes::<axum::body::Body>();
+    takes::<Box<Full<Bytes>>>();
+    takes::<ReplayBody<Full<Bytes>>>();
+}
+
+/// Answers whatever it is asked.
+#[derive(Clone)]
+struct Answering;
+
+impl<B> Service<Request<B>> for Answering {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = std::future::Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(
+        &mut self,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Result<(), Infallible>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<B>) -> Self::Future {
+        std::future::ready(Ok(Response::default()))
+    }
+}
+
+#[test]
+fn services_futures_and_bodies_can_be_named() {
+    use tower_diagnose::{diagnose, dispatch, recorder, respond, retry, timeout};
+    #[expect(dead_code, reason = "its fields only name the types")]
+    struct Held {
+        diagnose: tower_diagnose::Diagnose<Answering>,
+        retry: tower_diagnose::Retry<Answering>,
+        timeout: tower_diagnose::Timeout<Answering>,
+        recorder: tower_diagnose::Recorder<Answering>,
+        dispatch: tower_diagnose::Dispatch<Answering>,
+        respond: tower_diagnose::Respond<Answering>,
+    }
+    let _ = Held {
+        diagnose: DiagnoseLayer::new().layer(Answering),
+        retry: RetryLayer::new().layer(Answering),
+        timeout: TimeoutLayer::new(SECOND).layer(Answering),
+        recorder: RecorderLayer::new(|_: CallRecord| {}).layer(Answering),
+        dispatch: DispatchLayer::new().layer(Answering),
+        respond: RespondLayer::new().layer(Answering),
+    };
+    type Answer = std::future::Ready<Result<Response<Full<Bytes>>, Infallible>>;
+    fn future<S: Service<Request<Full<Bytes>>, Future = F>, F>(_: S) {}
+    future::<_, timeout::ResponseFuture<Answer>>(TimeoutLayer::new(SECOND).layer(Answering));
+    future::<_, respond::ResponseFuture<Answer>>(RespondLayer::new().layer(Answering));
+    future::<_, dispatch::ResponseFuture<Answer, Infallible>>(
+        DispatchLayer::new().layer(Answering),
+    );
+    future::<_, recorder::ResponseFuture<Answer, Infallible>>(
+        RecorderLayer::new(|_: CallRecord| {}).layer(Answering),
+    );
+    fn body<S: Service<Request<Full<Bytes>>, Response = Response<B>>, B>(_: S) {}
+    body::<_, timeout::ResponseBody<Full<Bytes>>>(TimeoutLayer::new(SECOND).layer(Answering));
+    body::<_, respond::ResponseBody<Full<Bytes>>>(RespondLayer::new().layer(Answering));
+    body::<_, recorder::ResponseBody<Full<Bytes>>>(
+        RecorderLayer::new(|_: CallRecord| {}).layer(Answering),
+    );
+    body::<_, diagnose::ResponseBody<Full<Bytes>>>(DiagnoseLayer::new().layer(Answering));
+    let _: Option<retry::ReplayBody<Full<Bytes>>> = None;
+}

@@ -39,7 +39,7 @@ pub enum Step {
 /// A body that takes its steps, panics when polled after its end, and is not `Unpin`.
 pub struct Steps {
     state: Mutex<State>,
-    hint: SizeHint,
+    length: Option<u64>,
     pub polls: Arc<AtomicUsize>,
     _pinned: PhantomPinned,
 }
@@ -57,7 +57,7 @@ pub fn steps(steps: impl IntoIterator<Item = Step>) -> Steps {
             sleep: None,
             ended: false,
         }),
-        hint: SizeHint::default(),
+        length: None,
         polls: Arc::default(),
         _pinned: PhantomPinned,
     }
@@ -66,7 +66,7 @@ pub fn steps(steps: impl IntoIterator<Item = Step>) -> Steps {
 impl Steps {
     #[must_use]
     pub fn hint(mut self, length: u64) -> Self {
-        self.hint = SizeHint::with_exact(length);
+        self.length = Some(length);
         self
     }
 }
@@ -122,8 +122,13 @@ impl Body for Steps {
         self.as_ref().get_ref().state.lock().unwrap().step(cx)
     }
 
+    #[expect(
+        clippy::clone_on_copy,
+        reason = "it is not `Copy` before http-body 1.1"
+    )]
     fn size_hint(&self) -> SizeHint {
-        self.hint.clone()
+        self.length
+            .map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 

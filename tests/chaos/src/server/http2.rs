@@ -318,11 +318,8 @@ impl Connection {
         }
         let body = &answer.body;
         let is_over = answer.is_bare || body.is_empty() && answer.trailers.is_empty();
-        let block = if wrong && random.percent(6) {
-            random.noise(20)
-        } else {
-            head(answer.status, &headers)
-        };
+        let garbled = (wrong && random.percent(6)).then(|| random.noise(20));
+        let block = garbled.unwrap_or_else(|| head(answer.status, &headers));
         let ends = if is_over { END_STREAM } else { 0 };
         out.extend(split_head(id, ends, &block));
         if !is_over {
@@ -364,9 +361,8 @@ impl Connection {
                 .await?;
         }
         if wrong && self.random.percent(30) {
-            // Twice is once too often.
-            let code = self.error();
-            self.reset(id, code).await?;
+            let twice = self.error();
+            self.reset(id, twice).await?;
         }
         Ok(())
     }
