@@ -214,6 +214,7 @@ impl<B> Operation<B> {
     }
 
     /// Completes when the running attempt has to end.
+    #[inline]
     pub(super) fn poll_attempt_limit(
         &mut self,
         timer: Pin<&mut Option<Sleep>>,
