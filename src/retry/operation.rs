@@ -72,7 +72,11 @@ impl<B> Operation<B> {
 
     /// Makes the request of the next attempt, unless it cannot be made after all.
     pub(super) fn next_request(&self) -> Option<Request<ReplayBody<B>>> {
-        self.spare.request()
+        let mut request = self.spare.request()?;
+        if let Some(recorder) = &self.recorder {
+            request.extensions_mut().insert(recorder.clone());
+        }
+        Some(request)
     }
 
     /// Begins the next attempt, by this request.
