@@ -50,6 +50,7 @@ impl Permission {
         method: &Method,
         marks: Marks,
         declared: Declared,
+        idempotency: Idempotency,
         only_declared: bool,
         repeat_unsent: bool,
     ) -> Self {
@@ -64,7 +65,7 @@ impl Permission {
         if only_declared && declared.idempotency.is_none() {
             return Self::Never(StopReason::NotIdempotent);
         }
-        if declared.idempotency(method, marks).is_repeatable() {
+        if idempotency.is_repeatable() {
             Self::Always
         } else if repeat_unsent {
             Self::IfUnsent

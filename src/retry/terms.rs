@@ -25,26 +25,31 @@ impl Terms {
     #[inline(always)]
     pub(super) fn of<B>(rules: &Rules, request: &Request<B>) -> Self {
         let marks = Marks::of(request.headers());
-        let recorder = CallRecorder::of(request.extensions()).cloned();
-        // A recorded call brings along nothing else, as a rule.
-        let is_extended = request.extensions().len() > usize::from(recorder.is_some());
-        let declared = if is_extended {
-            Declared::in_extensions(request.extensions())
-        } else {
-            Declared::default()
-        };
+        let mut recorder = None;
+        let mut is_extended = false;
+        let mut declared = Declared::default();
+        if !request.extensions().is_empty() {
+            recorder = CallRecorder::of(request.extensions()).cloned();
+            // A recorded call brings along nothing else, as a rule.
+            is_extended = request.extensions().len() > usize::from(recorder.is_some());
+            if is_extended {
+                declared = Declared::in_extensions(request.extensions());
+            }
+        }
+        let idempotency = declared.idempotency(request.method(), marks);
         let permission = Permission::of(
             request.method(),
             marks,
             declared,
+            idempotency,
             rules.only_declared,
             rules.repeat_unsent,
         );
         let own_limit = declared.timeout.filter(|_| rules.request_timeout_is_total);
         Self {
-            idempotency: declared.idempotency(request.method(), marks),
+            idempotency,
             permission,
-            max_attempts: declared.max_attempts.unwrap_or(rules.max_attempts).max(1),
+            max_attempts: declared.max_attempts.unwrap_or(rules.max_attempts),
             total_limit: own_limit.or(rules.total_limit),
             recorder,
             is_extended,

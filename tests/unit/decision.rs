@@ -20,6 +20,7 @@ fn permission(request: &Request<()>, only_declared: bool, repeat_unsent: bool) -
         request.method(),
         Marks::of(request.headers()),
         Declared::in_extensions(request.extensions()),
+        Idempotency::of(request),
         only_declared,
         repeat_unsent,
     )
