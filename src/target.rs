@@ -80,6 +80,7 @@ impl Target {
     }
 
     /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.
+    #[inline]
     pub(crate) fn in_place(method: &Method, uri: &Uri) -> Option<Self> {
         let (path, query) = (uri.path(), uri.query());
         // `http://host?query` has no path, and yet one is shown.
@@ -90,7 +91,7 @@ impl Target {
     }
 
     /// Copies the authority of `uri`, a path and a query in place, if they fit.
-    #[inline]
+    #[inline(always)]
     fn copied(method: &Method, uri: &Uri, path: &str, query: Option<&str>) -> Option<Self> {
         let method = Standard::of(method)?;
         let scheme = CommonScheme::of(uri)?;

@@ -245,28 +245,27 @@ pub(crate) fn write_cut(out: &mut (impl Write + ?Sized), text: &str, cap: usize)
 /// copied, which may overlap: half of what it takes to call for a copy of any length.
 #[inline(always)]
 pub(crate) fn copy_short(place: &mut [u8], from: &[u8]) {
-    if copy_ends::<16>(place, from) || copy_ends::<8>(place, from) || copy_ends::<4>(place, from) {
-        return;
+    let length = from.len();
+    if !(4..=32).contains(&length) {
+        place.copy_from_slice(from);
+    } else if length > 16 {
+        copy_ends::<16>(place, from);
+    } else if length >= 8 {
+        copy_ends::<8>(place, from);
+    } else {
+        copy_ends::<4>(place, from);
     }
-    place.copy_from_slice(from);
 }
 
-/// Copies the first and the last `N` bytes, if that is all there is.
+/// Copies the first and the last `N` bytes, which are all there are.
 #[inline(always)]
-fn copy_ends<const N: usize>(place: &mut [u8], from: &[u8]) -> bool {
-    if from.len() > 2 * N {
-        return false;
-    }
-    let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else {
-        return false;
-    };
-    if let Some(place) = place.first_chunk_mut::<N>() {
+fn copy_ends<const N: usize>(place: &mut [u8], from: &[u8]) {
+    if let (Some(place), Some(first)) = (place.first_chunk_mut::<N>(), from.first_chunk()) {
         *place = *first;
     }
-    if let Some(place) = place.last_chunk_mut::<N>() {
+    if let (Some(place), Some(last)) = (place.last_chunk_mut::<N>(), from.last_chunk()) {
         *place = *last;
     }
-    true
 }
 
 #[cfg(test)]

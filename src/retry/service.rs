@@ -70,7 +70,7 @@ where
         let terms = Terms::of(rules, &request);
         let limits = Limits::start(terms.total_limit);
         let mut spare = if terms.may_repeat() {
-            Spare::whole(&request, rules.replay_limit)
+            Spare::whole(&request, rules.replay_limit, terms.is_extended)
         } else {
             let is_limited = limits.total().or(rules.attempt_limit).is_some();
             Spare::lean(&request, rules.remembers.as_deref(), is_limited)

@@ -75,9 +75,9 @@ fn write(head: Head<'_>, place: &mut [u8]) -> Option<Lengths> {
     let place = put(place, authority)?;
     let mut place = put(place, path)?;
     for (name, value) in head.headers {
-        let mark = Mark::of(name, value);
-        let name = name.as_str().as_bytes();
-        let value = value.as_bytes();
+        let is_sensitive = value.is_sensitive();
+        let (name, value) = (name.as_str().as_bytes(), value.as_bytes());
+        let mark = Mark::new(name.len(), value.len(), is_sensitive);
         let length = Mark::LENGTH + name.len() + value.len();
         let (here, rest) = place.split_at_mut_checked(length)?;
         let (mark_place, here) = here.split_first_chunk_mut()?;
@@ -122,9 +122,9 @@ impl Mark {
     const LENGTH: usize = size_of::<u64>();
     const SENSITIVE: u64 = 1 << 16;
 
-    fn of(name: &HeaderName, value: &HeaderValue) -> Self {
-        let sensitive = u64::from(value.is_sensitive()) * Self::SENSITIVE;
-        Self((value.len() as u64) << 17 | sensitive | name.as_str().len() as u64)
+    fn new(name: usize, value: usize, is_sensitive: bool) -> Self {
+        let sensitive = u64::from(is_sensitive) << Self::SENSITIVE.trailing_zeros();
+        Self((value as u64) << 17 | sensitive | name as u64)
     }
 
     fn name_length(&self) -> usize {
@@ -167,6 +167,7 @@ impl Snapshot {
     }
 
     /// Copies `head`.
+    #[inline]
     pub(super) fn fill(&mut self, head: Head<'_>) {
         let texts = self.texts.insert([0; IN_PLACE]);
         self.lengths = write(head, texts).unwrap_or_else(|| {

@@ -31,20 +31,27 @@ pub(super) enum Spare<B> {
 
 impl<B: Body> Spare<B> {
     /// Keeps all of a request; of its body, when that is [wrapped](Self::wrap), up to `limit` bytes.
+    ///
+    /// Its extensions are copied only if it `is_extended`: the recorder alone is put back by whoever
+    /// has it.
     #[inline]
-    pub(super) fn whole(request: &Request<B>, limit: usize) -> Self {
+    pub(super) fn whole(request: &Request<B>, limit: usize, is_extended: bool) -> Self {
+        let extensions = match is_extended {
+            true => request.extensions().clone(),
+            false => Extensions::new(),
+        };
         if has_neither_headers_nor_body(request) {
             if let Some(target) = Target::in_place(request.method(), request.uri()) {
                 return Self::Short {
                     target,
                     version: request.version(),
-                    extensions: clone_of(request.extensions()),
+                    extensions,
                 };
             }
         }
         Self::Whole {
             replay: Replay::new(Head::of(request), limit),
-            extensions: clone_of(request.extensions()),
+            extensions,
         }
     }
 
