@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use crate::names::names;
+
 /// How a wait is spread, so that clients that failed together do not come back together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -16,6 +18,11 @@ pub enum Jitter {
     /// The whole wait, every time.
     None,
 }
+
+names!(Jitter, "a jitter", {
+    Full => "full",
+    None => "none",
+});
 
 /// How long to wait before an attempt is repeated: a ceiling that doubles from attempt to attempt up
 /// to a cap, under which the wait is drawn at random.

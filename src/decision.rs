@@ -24,6 +24,7 @@ use http::{Extensions, Method, StatusCode};
 use crate::{
     class::ErrorClass,
     classify::classify,
+    diagnosis::Diagnosed,
     error::{RetryError, find},
     extension::extension,
     marks::Marks,
@@ -189,7 +190,8 @@ fn refusal(case: &Case) -> Option<StopReason> {
     }
     if case
         .retry_after
-        .is_some_and(|asked| asked > case.retry_after_limit)
+        // `Duration::MAX` stands for more than can be said, and is beyond any limit.
+        .is_some_and(|asked| asked > case.retry_after_limit || asked == Duration::MAX)
     {
         return Some(StopReason::RetryAfterBeyondLimit);
     }
@@ -236,7 +238,12 @@ pub(crate) fn is_retryable_error(error: &(dyn Error + 'static)) -> bool {
 
 /// Returns what a layer below noted about its own attempts, if there is such a layer.
 pub(crate) fn retried_below(error: &(dyn Error + 'static)) -> Option<Retried> {
-    find::<RetryError>(error).map(RetryError::retried)
+    if let Some(error) = find::<RetryError>(error) {
+        return Some(error.retried());
+    }
+    // An error made of a response keeps what the response carried.
+    let head = find::<Diagnosed>(error)?.response()?;
+    head.extensions.get().copied()
 }
 
 /// Returns whether the layer that noted this gave up a failure that could have been repeated.

@@ -9,11 +9,13 @@ use crate::{
     class::{ErrorClass, FaultDomain},
     endpoint::Endpoint,
     error::BoxError,
+    excerpt::Excerpt,
     headers::RedactedHeaders,
     line::{self, PrintedPath},
     outcome::{Delivery, Outcome},
     payload::Payload,
     retried::Retried,
+    texts::{Text, Texts},
 };
 
 /// The default limit of the line, in characters.
@@ -26,10 +28,8 @@ pub(crate) const LINE_CAP: usize = 300;
 pub struct Diagnosis {
     pub(crate) endpoint: Endpoint,
     pub(crate) outcome: Outcome,
-    /// The server's own words, scrubbed and on one line.
-    pub(crate) message: Option<String>,
-    pub(crate) code: Option<String>,
-    pub(crate) excerpt: Option<String>,
+    pub(crate) texts: Texts,
+    pub(crate) excerpt: Excerpt,
     /// Why there is no excerpt of a body that was there: what kind of body it is.
     pub(crate) omitted: Option<&'static str>,
     pub(crate) hint: Option<Cow<'static, str>>,
@@ -40,7 +40,6 @@ pub struct Diagnosis {
     pub(crate) attempts: u32,
     pub(crate) timeout: Option<Duration>,
     pub(crate) retry_after: Option<Duration>,
-    pub(crate) request_id: Option<String>,
     pub(crate) indeterminate: bool,
     pub(crate) headers: RedactedHeaders,
     pub(crate) line_cap: usize,
@@ -62,19 +61,19 @@ impl Diagnosis {
     /// Returns the server's own words, scrubbed of secrets.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
-        self.message.as_deref()
+        self.texts.get(Text::Message)
     }
 
     /// Returns the server's own error code.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
-        self.code.as_deref()
+        self.texts.get(Text::Code)
     }
 
     /// Returns the beginning of a JSON or plain-text body, scrubbed. Other bodies have none.
     #[must_use]
     pub fn excerpt(&self) -> Option<&str> {
-        self.excerpt.as_deref()
+        self.excerpt.get(self.texts.get(Text::Body))
     }
 
     /// Returns what to do about it.
@@ -128,7 +127,7 @@ impl Diagnosis {
     /// Returns the id under which the server knows the request.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
+        self.texts.get(Text::RequestId)
     }
 
     /// Returns whether a write may have been applied although no answer came.
@@ -151,7 +150,7 @@ impl Diagnosis {
     }
 }
 
-/// `{}` is the line; `{:#}` is a report of several lines, which names the host.
+/// `{}` is the line; `{:#}` is a report of several lines. Neither names the host.
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
@@ -169,12 +168,12 @@ impl fmt::Debug for Diagnosis {
             .field("line", &format_args!("{self}"))
             .field("class", &self.class())
             .field("domain", &self.domain())
-            .field("code", &self.code)
+            .field("code", &self.code())
             .field("delivery", &self.delivery)
             .field("attempts", &self.attempts)
             .field("timeout", &self.timeout)
             .field("retry_after", &self.retry_after)
-            .field("request_id", &self.request_id)
+            .field("request_id", &self.request_id())
             .field("indeterminate", &self.indeterminate)
             .field("headers", &self.headers)
             .finish_non_exhaustive()

@@ -5,36 +5,33 @@
 
 use std::borrow::Cow;
 
-use http::{
-    HeaderMap, StatusCode,
-    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName},
-};
+use http::{HeaderValue, StatusCode};
 
-use crate::{charset, form, html, json, mask::mask, phrase, sse, xml};
-
-static AMZN_ERRORTYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
+use crate::{charset, form, headers::Labels, html, json, phrase, sse, xml};
 
 /// What a response says of its failure. Raw: neither scrubbed nor on one line.
 #[derive(Default)]
-pub(crate) struct Extracted {
+pub(crate) struct Extracted<'a> {
     /// The server's own words, trimmed, at most 4 KiB; never blank, never the reason phrase.
-    pub(crate) message: Option<String>,
+    pub(crate) message: Option<Cow<'a, str>>,
     /// The server's own error code, if it has one that is not the message.
-    pub(crate) code: Option<String>,
-    /// The body itself, as far as it may be shown.
-    pub(crate) text: Excerpt,
+    pub(crate) code: Option<Cow<'a, str>>,
+    pub(crate) kind: Kind,
+    /// The body itself, decoded, if it is of a kind that may be shown; else empty.
+    pub(crate) text: Cow<'a, str>,
 }
 
-/// A body that may be shown, or why it may not.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) enum Excerpt {
+/// What of a body may be shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
     /// There is nothing to show.
     #[default]
     None,
     /// It is of a kind that is not shown: `html`, `xml`, `binary`, `encoded`.
     Omitted(&'static str),
-    /// JSON or plain text, decoded, with the echoes of the request hidden.
-    Text(String),
+    /// JSON, but for some of its members.
+    Json,
+    Plain,
 }
 
 /// What the caller may choose.
@@ -59,30 +56,25 @@ enum Label {
 }
 
 /// Returns what a response says. `prefix` is the beginning of its body, or all of it if `complete`.
-pub(crate) fn extract(
+pub(crate) fn extract<'a>(
     status: StatusCode,
-    headers: &HeaderMap,
-    prefix: &[u8],
+    labels: Labels<'_>,
+    prefix: &'a [u8],
     complete: bool,
     rules: &Rules,
-) -> Extracted {
-    let content_type = text_header(headers, &CONTENT_TYPE);
+) -> Extracted<'a> {
+    let content_type = text_of(labels.content_type);
     let label = label(content_type);
     let mut extracted = if prefix.is_empty() {
         Extracted::default()
     } else {
-        body(
-            status,
-            headers,
-            label,
-            content_type,
-            prefix,
-            complete,
-            rules,
-        )
+        let encoding = text_of(labels.content_encoding);
+        let charset = parameter(content_type, "charset");
+        let is_encoded = is_encoded(encoding, prefix, complete);
+        body(status, label, charset, is_encoded, prefix, rules)
     };
-    let aws_type = text_header(headers, &AMZN_ERRORTYPE);
-    if let Some(name) = phrase::aws_name(Cow::Borrowed(aws_type)) {
+    let aws_type = labels.error_type.map(|value| text_of(Some(value)));
+    if let Some(name) = aws_type.and_then(|name| phrase::aws_name(Cow::Borrowed(name))) {
         extracted.prefix(&name);
     } else if label == Label::AwsJson {
         // Some services have the type in a member `code` instead.
@@ -91,21 +83,42 @@ pub(crate) fn extract(
         }
     }
     // The texts are clean; what they are about, by the names of members, may not be.
-    extracted.message = extracted.message.and_then(|mut message| {
-        if let Some(stripped) = html::strip(&message) {
-            message = stripped;
-        }
-        message.truncate(phrase::shortened(&message).len());
-        (!message.trim().is_empty()).then_some(message)
+    extracted.message = extracted.message.and_then(|message| {
+        let message = match html::strip(&message) {
+            Some(stripped) => Cow::Owned(stripped),
+            None => message,
+        };
+        let message = phrase::bounded(message);
+        (!message.trim_ascii().is_empty() && !message.trim().is_empty()).then_some(message)
     });
     extracted
 }
 
-impl Extracted {
+impl Extracted<'_> {
     fn omitted(kind: &'static str) -> Self {
         Self {
-            text: Excerpt::Omitted(kind),
+            kind: Kind::Omitted(kind),
             ..Self::default()
+        }
+    }
+
+    /// Returns whether the message may have lost its end to the limit.
+    pub(crate) fn is_shortened(&self) -> bool {
+        // The limit falls between characters.
+        let limit = phrase::LONGEST - 3;
+        self.message
+            .as_ref()
+            .is_some_and(|text| text.len() >= limit)
+    }
+
+    /// Returns the same without a loan.
+    pub(crate) fn into_owned(self) -> Extracted<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Extracted {
+            message: self.message.map(owned),
+            code: self.code.map(owned),
+            kind: self.kind,
+            text: owned(self.text),
         }
     }
 
@@ -113,52 +126,56 @@ impl Extracted {
     fn prefix(&mut self, name: &str) {
         self.message = Some(match self.message.take() {
             Some(message) if message.starts_with(name) => message,
-            Some(message) => format!("{name}: {message}"),
-            None => name.to_owned(),
+            Some(message) => Cow::Owned(format!("{name}: {message}")),
+            None => Cow::Owned(name.to_owned()),
         });
         if self.message.as_deref() != Some(name) {
-            self.code = Some(name.to_owned());
+            self.code = Some(Cow::Owned(name.to_owned()));
         }
     }
 }
 
-fn body(
+fn body<'a>(
     status: StatusCode,
-    headers: &HeaderMap,
     label: Label,
-    content_type: &str,
-    prefix: &[u8],
-    complete: bool,
+    charset: Option<&str>,
+    is_encoded: bool,
+    prefix: &'a [u8],
     rules: &Rules,
-) -> Extracted {
+) -> Extracted<'a> {
     // Most pages are told by their first bytes, before anything of them is decoded.
     if is_page(prefix) {
         return Extracted::omitted("html");
     }
-    let encoding = text_header(headers, &CONTENT_ENCODING);
-    let is_labelled = !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity");
-    // The label may be wrong, or left behind by a layer that has decoded the body.
-    let is_encoded = match prefix {
-        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => true,
-        _ if is_labelled => !is_plain(prefix, complete),
-        _ => false,
-    };
     if is_encoded {
         return Extracted::omitted("encoded");
     }
-    let Some(text) = charset::decode(prefix, parameter(content_type, "charset")) else {
+    let Some(decoded) = charset::decode(prefix, charset) else {
         return Extracted::omitted("binary");
     };
+    match decoded {
+        Cow::Borrowed(text) => document(status, label, text, rules),
+        Cow::Owned(text) => document(status, label, &text, rules).into_owned(),
+    }
+}
+
+/// Reads a decoded body.
+fn document<'a>(status: StatusCode, label: Label, text: &'a str, rules: &Rules) -> Extracted<'a> {
     // Against script inclusion, some servers begin with this.
     let text = match text.trim_start().strip_prefix(")]}'") {
         Some(rest) => rest.trim_start_matches(','),
-        None => &text,
+        None => text,
     };
-    document(status, label, text.trim_start(), rules)
+    let text = text.trim_start();
+    let mut extracted = trimmed(status, label, text, rules);
+    if matches!(extracted.kind, Kind::Json | Kind::Plain) {
+        extracted.text = Cow::Borrowed(text);
+    }
+    extracted
 }
 
 /// Reads a decoded body that begins without a space.
-fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extracted {
+fn trimmed<'a>(status: StatusCode, label: Label, text: &'a str, rules: &Rules) -> Extracted<'a> {
     let is_json = matches!(label, Label::Json | Label::Problem | Label::AwsJson);
     match text.as_bytes().first() {
         None => Extracted::default(),
@@ -168,9 +185,9 @@ fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extr
             }
             let answer = xml::read(text, status);
             Extracted {
-                message: answer.message,
-                code: answer.code,
-                text: Excerpt::Omitted("xml"),
+                message: answer.message.map(Cow::Owned),
+                code: answer.code.map(Cow::Owned),
+                ..Extracted::omitted("xml")
             }
         }
         Some(b'{' | b'[' | b'"') if is_json || json::is_json(text) => {
@@ -180,9 +197,9 @@ fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extr
         _ if label == Label::Form || label != Label::Html && form::is_form(text) => {
             let (message, code) = form::read(text, status);
             Extracted {
-                message,
-                code,
-                text: Excerpt::None,
+                message: message.map(Cow::Owned),
+                code: code.map(Cow::Owned),
+                ..Extracted::default()
             }
         }
         _ if label == Label::Html => Extracted::omitted("html"),
@@ -191,12 +208,13 @@ fn document(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extr
     }
 }
 
-fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted {
+fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted<'_> {
     let answer = json::read(text, label == Label::Problem, status);
     let mut extracted = Extracted {
-        message: answer.message.map(Cow::into_owned),
-        code: answer.code.map(Cow::into_owned),
-        text: Excerpt::Text(mask(text)),
+        message: answer.message,
+        code: answer.code,
+        kind: Kind::Json,
+        ..Extracted::default()
     };
     if let Some(name) = answer.aws_type {
         extracted.prefix(&name);
@@ -204,25 +222,25 @@ fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted {
     extracted
 }
 
-fn from_events(status: StatusCode, text: &str) -> Extracted {
+fn from_events(status: StatusCode, text: &str) -> Extracted<'static> {
     for data in sse::events(text) {
         let data = data.trim_start();
         let mut extracted = match data.as_bytes().first() {
             Some(b'{' | b'[' | b'"') => from_json(status, Label::Json, data),
             _ => Extracted {
-                message: phrase::clean(Cow::Borrowed(data), status).map(Cow::into_owned),
+                message: phrase::clean(Cow::Borrowed(data), status),
                 ..Extracted::default()
             },
         };
         if extracted.message.is_some() {
-            extracted.text = Excerpt::None;
-            return extracted;
+            extracted.kind = Kind::None;
+            return extracted.into_owned();
         }
     }
     Extracted::default()
 }
 
-fn plain(status: StatusCode, text: &str, rules: &Rules) -> Extracted {
+fn plain<'a>(status: StatusCode, text: &'a str, rules: &Rules) -> Extracted<'a> {
     // A page may have something before it; one of these far behind is only quoted.
     let start = text.get(..text.len().min(1024)).unwrap_or(text);
     let lower = start.to_ascii_lowercase();
@@ -231,11 +249,11 @@ fn plain(status: StatusCode, text: &str, rules: &Rules) -> Extracted {
     }
     let message = rules
         .plain_text
-        .then(|| phrase::clean(Cow::Borrowed(text), status).map(Cow::into_owned));
+        .then(|| phrase::clean(Cow::Borrowed(text), status));
     Extracted {
         message: message.flatten(),
-        code: None,
-        text: Excerpt::Text(text.to_owned()),
+        kind: Kind::Plain,
+        ..Extracted::default()
     }
 }
 
@@ -257,6 +275,16 @@ fn is_page(prefix: &[u8]) -> bool {
     html::is_html(text)
 }
 
+/// Returns whether the bytes are compressed: the label may be wrong, or left behind by a layer that has
+/// decoded the body.
+fn is_encoded(label: &str, prefix: &[u8], complete: bool) -> bool {
+    match prefix {
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => true,
+        _ if label.is_empty() || label.eq_ignore_ascii_case("identity") => false,
+        _ => !is_plain(prefix, complete),
+    }
+}
+
 /// Returns whether bytes that are labelled as encoded are text all the same.
 fn is_plain(prefix: &[u8], complete: bool) -> bool {
     let valid = match std::str::from_utf8(prefix) {
@@ -271,11 +299,11 @@ fn label(content_type: &str) -> Label {
     if content_type == "application/json" {
         return Label::Json;
     }
-    let essence = content_type
-        .split([';', ','])
-        .next()
-        .unwrap_or_default()
-        .trim();
+    let end = content_type
+        .bytes()
+        .position(|byte| matches!(byte, b';' | b','));
+    let essence = content_type.get(..end.unwrap_or(content_type.len()));
+    let essence = essence.unwrap_or_default().trim_ascii();
     let (kind, subtype) = essence.split_once('/').unwrap_or((essence, ""));
     let is = |name: &str| subtype.eq_ignore_ascii_case(name);
     let ends = |suffix: &str| {
@@ -312,6 +340,9 @@ fn label(content_type: &str) -> Label {
 
 /// Returns the value of a parameter of a content type, without quotes.
 fn parameter<'a>(content_type: &'a str, name: &str) -> Option<&'a str> {
+    if !content_type.as_bytes().contains(&b';') {
+        return None;
+    }
     content_type.split(';').skip(1).find_map(|parameter| {
         let (key, value) = parameter.split_once('=')?;
         let value = value.trim().trim_matches(['"', '\'']);
@@ -319,9 +350,8 @@ fn parameter<'a>(content_type: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-fn text_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
-    headers
-        .get(name)
+fn text_of(value: Option<&HeaderValue>) -> &str {
+    value
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     path::REDACTED,
     redact::Scrubber,
-    text::{cut, one_line, write_cut},
+    text::{cut, is_one_line, one_line, write_cut},
 };
 
 /// How many headers are kept, how much of a name, and how much of a value, in characters.
@@ -90,33 +90,79 @@ impl Serialize for RedactedHeaders {
     }
 }
 
-/// Returns what may be shown of `headers`. The values of those in `extra` never are.
-pub(crate) fn redacted(headers: &HeaderMap, extra: &[HeaderName]) -> RedactedHeaders {
-    let mut lines = String::with_capacity(headers.len().min(HEADERS_CAP) * 40);
-    for (name, value) in headers.iter().take(HEADERS_CAP) {
-        lines.push_str(cut(name.as_str(), NAME_CAP).0);
-        lines.push_str(": ");
-        let is_shown = !value.is_sensitive() && !extra.contains(name) && is_public(name);
-        if is_shown {
-            let value = String::from_utf8_lossy(value.as_bytes());
-            // Writing to a string does not fail.
-            let _ = write_cut(&mut lines, &one_line(&value), VALUE_CAP);
-        } else {
-            lines.push_str(REDACTED);
+/// What the headers of an answer say, found in one walk.
+#[derive(Default)]
+pub(crate) struct Head<'a> {
+    pub(crate) labels: Labels<'a>,
+    pub(crate) request_id: Option<&'a str>,
+    /// Whether a header may say how long to wait.
+    pub(crate) has_wait: bool,
+    /// What may be shown of them.
+    pub(crate) shown: RedactedHeaders,
+}
+
+/// What the headers of an answer say of its body. Of a header that comes twice the first counts.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Labels<'a> {
+    pub(crate) content_type: Option<&'a HeaderValue>,
+    pub(crate) content_encoding: Option<&'a HeaderValue>,
+    /// The type of an error of AWS.
+    pub(crate) error_type: Option<&'a HeaderValue>,
+}
+
+impl<'a> Head<'a> {
+    /// Reads `headers`. The values of those in `extra` are never shown.
+    pub(crate) fn read(headers: &'a HeaderMap, extra: &[HeaderName]) -> Self {
+        let mut head = Self::default();
+        let mut best = usize::MAX;
+        let lines = &mut head.shown.lines;
+        lines.reserve(headers.len().min(HEADERS_CAP) * 40);
+        for (place, (name, value)) in headers.iter().enumerate() {
+            let (mut is_public, mut rank_found) = (true, None);
+            match name.as_str().as_bytes() {
+                b"content-type" => _ = head.labels.content_type.get_or_insert(value),
+                b"retry-after" => head.has_wait = true,
+                b"content-length" | b"server" | b"via" | b"date" => {}
+                other => {
+                    match other {
+                        b"content-encoding" => {
+                            _ = head.labels.content_encoding.get_or_insert(value);
+                        }
+                        b"x-amzn-errortype" => _ = head.labels.error_type.get_or_insert(value),
+                        b"retry-after-ms" => head.has_wait = true,
+                        _ => rank_found = rank(name),
+                    }
+                    is_public = rank_found.is_some();
+                }
+            }
+            if let Some(rank) = rank_found.filter(|rank| *rank < best) {
+                if let Some(id) = id(name, value) {
+                    (best, head.request_id) = (rank, Some(id));
+                }
+            }
+            if place < HEADERS_CAP {
+                let is_shown = is_public && !value.is_sensitive() && !extra.contains(name);
+                write_row(lines, name, is_shown.then_some(value));
+            }
         }
-        lines.push('\n');
-    }
-    RedactedHeaders {
-        lines,
-        omitted: headers.len().saturating_sub(HEADERS_CAP),
+        head.shown.omitted = headers.len().saturating_sub(HEADERS_CAP);
+        head
     }
 }
 
-fn is_public(name: &HeaderName) -> bool {
-    matches!(
-        name.as_str(),
-        "content-type" | "content-length" | "retry-after" | "server" | "via" | "date"
-    ) || rank(name).is_some()
+fn write_row(lines: &mut String, name: &HeaderName, shown: Option<&HeaderValue>) {
+    lines.push_str(cut(name.as_str(), NAME_CAP).0);
+    lines.push_str(": ");
+    match shown.map(|value| (value.to_str(), value)) {
+        Some((Ok(text), _)) if text.len() <= VALUE_CAP && is_one_line(text) => lines.push_str(text),
+        Some((_, value)) => {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            // Writing to a string does not fail.
+            let _ = write_cut(lines, &one_line(&text), VALUE_CAP);
+        }
+        None => lines.push_str(REDACTED),
+    }
+    lines.push('\n');
 }
 
 /// The headers that carry the id of a request, the most telling first. The last three carry a trace

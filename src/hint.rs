@@ -12,11 +12,13 @@ use crate::{
 /// Returns what to do about a failure, in one sentence.
 ///
 /// `indeterminate` is a write that may have been applied: that comes first, since repeating it could
-/// do harm. `retry_after` is how long the server asked to wait.
+/// do harm. `retry_after` is how long the server asked to wait; `cause` is what [`cause`](crate::cause)
+/// says of a failure without an answer.
 pub(crate) fn hint(
     outcome: Outcome,
     indeterminate: bool,
     retry_after: Option<Duration>,
+    cause: Option<&str>,
 ) -> Option<Cow<'static, str>> {
     if indeterminate {
         return Some("the write may have been applied: check before repeating it".into());
@@ -28,6 +30,9 @@ pub(crate) fn hint(
             "the timeout ran out before anything was sent: raise it, or send fewer calls at once"
         }
         (ErrorClass::Timeout, _) => "raise the timeout or check that the server is reachable",
+        (ErrorClass::Network, _) if cause == Some("ENOTFOUND") => {
+            "check the name of the host, or the resolver if the name is right"
+        }
         (ErrorClass::Network, _) => {
             "if transient, retry once; persistent means unreachable or overloaded"
         }
@@ -40,9 +45,15 @@ pub(crate) fn hint(
         (ErrorClass::ProxyPolicy, _) => {
             "nothing was sent: our own side refused, so slow down and try again later"
         }
-        (ErrorClass::Cancelled, _) => "the caller gave up, or its request body failed",
+        (ErrorClass::Cancelled, _) if cause == Some("request body failed") => {
+            "check what the request's body is read from: it failed while it was sent"
+        }
+        (ErrorClass::Cancelled, _) => "the caller gave up: nothing to mend here",
         (ErrorClass::ProxyInternal, _) => match status {
             Some(_) => return Some(answered(outcome, retry_after)),
+            None if cause == Some("invalid request") => {
+                "check the url: it needs a scheme that the client speaks and a host"
+            }
             None => "our own side failed, see its logs",
         },
     };

@@ -49,7 +49,7 @@ pub(crate) fn is_html(text: &str) -> bool {
 ///
 /// Nothing else in angle brackets is touched: `limit must be <= 100`, `Vec<String>`.
 pub(crate) fn strip(text: &str) -> Option<String> {
-    if !text.contains('<') {
+    if !text.as_bytes().contains(&b'<') {
         return None;
     }
     let mut stripped = strip_once(text);

@@ -26,6 +26,7 @@ mod retried;
 mod shape;
 mod target;
 mod text;
+mod texts;
 mod timestamp;
 
 // Pure functions: values in, values out.
@@ -37,6 +38,7 @@ mod classify;
 mod decision;
 mod diagnosis;
 mod entries;
+mod excerpt;
 mod extract;
 mod field;
 mod form;
@@ -52,6 +54,7 @@ mod mask;
 mod member;
 mod named;
 mod needles;
+mod pass;
 mod payload;
 mod phrase;
 mod protocol;
@@ -68,13 +71,28 @@ mod xml;
 pub mod diagnose;
 pub mod dispatch;
 pub mod recorder;
+#[cfg(feature = "reqwest")]
+#[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
+pub mod reqwest;
 pub mod respond;
 pub mod retry;
 pub mod timeout;
+#[cfg(feature = "tonic")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
+pub mod tonic;
 
 // The roof.
 pub mod stack;
 
+// Only words.
+pub mod guide;
+
+#[cfg(feature = "reqwest")]
+#[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
+pub use self::reqwest::ReqwestService;
+#[cfg(feature = "tonic")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
+pub use self::tonic::TonicService;
 pub use argument::{InvalidArgument, require_full_uuid};
 pub use attempt::Attempt;
 pub use attempts::AttemptRecord;

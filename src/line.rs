@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    diagnosis::Diagnosis,
+    diagnosis::{Diagnosis, LINE_CAP},
     endpoint::Endpoint,
     path::REDACTED,
     text::{one_line, width, write_cut},
@@ -21,24 +21,34 @@ const METHOD_CAP: usize = 32;
 pub(crate) fn write_line(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
     let message = Message::of(diagnosis);
     let cap = diagnosis.line_cap;
+    let whole = |out: &mut dyn Write, path_cap, message_cap| {
+        write_endpoint(out, &diagnosis.endpoint, path_cap)?;
+        message.write_opening(out, diagnosis)?;
+        write_cut(out, message.text, message_cap)?;
+        message.write_end(out, diagnosis)
+    };
+    // Most lines fit as they are, and go out in one piece.
+    let mut short = Short::new();
+    if whole(&mut short, PATH_CAP, usize::MAX).is_ok() {
+        // The message has room for one character at least.
+        let least = usize::from(message.text.is_empty());
+        if short.len + least <= cap {
+            return out.write_str(short.as_str());
+        }
+    }
+
     let room = cap.saturating_sub(message.frame_width(diagnosis));
     let method = width(diagnosis.endpoint.method().as_str()).min(METHOD_CAP);
     // At least one character of the message's room is the ellipsis.
     let path_cap = room.saturating_sub(method + 1 + 1).clamp(1, PATH_CAP);
     let head = counted(|out| write_endpoint(out, &diagnosis.endpoint, path_cap))?;
     let message_cap = room.saturating_sub(head).max(1);
-
-    let whole = |out: &mut dyn Write| {
-        write_endpoint(out, &diagnosis.endpoint, path_cap)?;
-        message.write_opening(out, diagnosis)?;
-        write_cut(out, message.text, message_cap)?;
-        message.write_end(out, diagnosis)
-    };
     if head <= room.saturating_sub(1) {
-        return whole(out);
+        return whole(out, path_cap, message_cap);
     }
     // Not even the frame fits.
-    whole(&mut Limited::new(out, cap.saturating_sub(1)))?;
+    let mut limited = Limited::new(out, cap.saturating_sub(1));
+    whole(&mut limited, path_cap, message_cap)?;
     if cap > 0 {
         out.write_char('…')
     } else {
@@ -104,9 +114,11 @@ impl<'a> Message<'a> {
         out.write_str(" failed")?;
         if let (Some(status), None) = (diagnosis.status(), &diagnosis.cause) {
             match status.canonical_reason() {
-                Some(reason) => write!(out, " ({} {reason})", status.as_u16())?,
-                None => write!(out, " ({})", status.as_u16())?,
+                Some(reason) => [" (", status.as_str(), " ", reason, ")"],
+                None => [" (", status.as_str(), ")", "", ""],
             }
+            .iter()
+            .try_for_each(|part| out.write_str(part))?;
         }
         out.write_str(": ")
     }
@@ -133,7 +145,7 @@ impl<'a> Message<'a> {
 pub(crate) fn write_report(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
     write_line(out, diagnosis)?;
     let mut row = |name: &str, value: fmt::Arguments<'_>| write!(out, "\n  {name:<10} {value}");
-    row("endpoint", format_args!("{:#}", diagnosis.endpoint))?;
+    row("endpoint", format_args!("{}", diagnosis.endpoint))?;
     row(
         "class",
         format_args!("{} (fault: {})", diagnosis.class(), diagnosis.domain()),
@@ -186,6 +198,37 @@ struct Count(usize);
 impl Write for Count {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0 = self.0.saturating_add(width(text));
+        Ok(())
+    }
+}
+
+/// A line as long as most are, or a shorter one. Writing more than that fails.
+struct Short {
+    bytes: [u8; LINE_CAP],
+    len: usize,
+}
+
+impl Short {
+    const fn new() -> Self {
+        Self {
+            bytes: [0; LINE_CAP],
+            len: 0,
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        // Made of whole `str`s, so it is UTF-8.
+        let bytes = self.bytes.get(..self.len).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
+    }
+}
+
+impl Write for Short {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let rest = self.bytes.get_mut(self.len..).unwrap_or_default();
+        let place = rest.get_mut(..text.len()).ok_or(fmt::Error)?;
+        place.copy_from_slice(text.as_bytes());
+        self.len += text.len();
         Ok(())
     }
 }

@@ -1,15 +1,22 @@
 //! A JSON text without what an excerpt may not show.
 
+use std::borrow::Cow;
+
 use crate::{field::is_hidden, lexer::Lexer};
 
 /// Returns `text` with everything hidden that an excerpt may not show: echoes of the request,
-/// internals of the server, what is named like a secret.
-pub(crate) fn mask(text: &str) -> String {
+/// internals of the server, what is named like a secret. Ends soon after `limit` bytes of that, and
+/// returns how far in `text` it came.
+pub(crate) fn mask(text: &str, limit: usize) -> (Cow<'_, str>, usize) {
     let mut lexer = Lexer::new(text);
-    let mut masked = String::with_capacity(text.len());
+    let mut masked = String::new();
     let mut copied = 0;
     let mut is_translated = false;
     while let Some(byte) = lexer.peek() {
+        let ready = masked.len() + lexer.position().saturating_sub(copied);
+        if ready >= limit {
+            break;
+        }
         if byte != b'"' {
             match byte {
                 b'{' | b'}' | b'[' | b']' | b',' | b':' => lexer.open(),
@@ -19,10 +26,12 @@ pub(crate) fn mask(text: &str) -> String {
             }
             continue;
         }
-        let Some(key) = lexer.string() else { break };
+        let mut string = lexer.clone();
+        lexer.skip();
         if lexer.peek() != Some(b':') {
             continue;
         }
+        let Some(key) = string.string() else { break };
         // A value is what was submitted, unless it is a text in the language named before it.
         let hide = is_hidden(&key) || key == "value" && !is_translated;
         is_translated = key == "lang";
@@ -38,8 +47,13 @@ pub(crate) fn mask(text: &str) -> String {
             copied = lexer.position();
         }
     }
-    masked.push_str(text.get(copied..).unwrap_or_default());
-    masked
+    let end = lexer.position();
+    let rest = text.get(copied..end).unwrap_or_default();
+    if copied == 0 {
+        return (Cow::Borrowed(rest), end);
+    }
+    masked.push_str(rest);
+    (Cow::Owned(masked), end)
 }
 
 #[cfg(test)]
@@ -76,7 +90,8 @@ mod tests {
             (r#"{"a":"b","#, r#"{"a":"b","#),
             ("", ""),
         ] {
-            assert_eq!(mask(text), masked, "{text}");
+            let whole = mask(text, usize::MAX);
+            assert_eq!(whole, (masked.into(), text.len()), "{text}");
         }
     }
 }

@@ -4,31 +4,30 @@ use std::ops::Range;
 
 use crate::path::REDACTED;
 
-/// Returns the value of the JSON member whose name the quote at `at` opens, if it must not be shown.
+/// Returns the value of the JSON member whose colon stands at `at`, and whose name not before `from`, if
+/// it must not be shown.
 ///
 /// A number is a value too; an object or an array only where it echoes the request. Inside a JSON string the quotes are
 /// escaped ones.
-pub(crate) fn member(text: &str, at: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let is_escaped = at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'\\');
-    let quote = if is_escaped { "\\\"" } else { "\"" };
-    let name = text.get(at + 1..)?;
-    let name_len = name
-        .bytes()
-        .take(40)
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
-        .count();
-    let (name, behind) = name.split_at_checked(name_len)?;
-    let behind = behind.strip_prefix(quote)?;
-    let named = named(name);
+pub(crate) fn member(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    let before = text.get(from..at)?.trim_ascii_end().strip_suffix('"')?;
+    let (before, quote) = match before.strip_suffix('\\') {
+        Some(before) => (before, "\\\""),
+        None => (before, "\""),
+    };
+    let last = backwards(before).next()?;
+    if secret_endings(last).is_empty() && echoes(last).is_empty() {
+        return None;
+    }
+    let named = named(name_before(before, quote)?);
     if named == Named::Other {
         return None;
     }
-    let value = skip_blanks(skip_blanks(behind).strip_prefix(':')?);
+    let value = skip_blanks(text.get(at + 1..)?);
     let start = text.len() - value.len();
     if let Some(string) = value.strip_prefix(quote) {
         let start = start + quote.len();
-        return Some(start..start + string_len(string, is_escaped));
+        return Some(start..start + string_len(string, quote.len() > 1));
     }
     match value.bytes().next()? {
         b'{' | b'[' if named == Named::Echo => Some(start..start + nested_len(value)),
@@ -38,6 +37,15 @@ pub(crate) fn member(text: &str, at: usize) -> Option<Range<usize>> {
         }
         _ => None,
     }
+}
+
+/// Returns the name at the end of `text`, if a quote of the same kind as its closing one opens it.
+fn name_before<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let len = text.bytes().rev().take(40).take_while(is_name).count();
+    let (before, name) = text.split_at_checked(text.len() - len)?;
+    let before = before.strip_suffix('"')?;
+    (before.ends_with('\\') == (quote.len() > 1)).then_some(name)
 }
 
 /// Returns the value behind the equals sign at `at`, if the word before it, which began at `word`, is
@@ -119,40 +127,32 @@ pub(crate) fn is_reference_end(c: char) -> bool {
 }
 
 /// What a member or a parameter is called when its value is nobody's business, without `-`, `_` and
-/// case. An ending is enough: `clientSecret`, `access_token`.
-const SECRET_NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "secret",
-    "secretkey",
-    "token",
-    "apikey",
-    "accesskey",
-    "authkey",
-    "privatekey",
-    "authorization",
-    "cookie",
-    "credential",
-    "credentials",
-    "signature",
-    "sig",
-    "sessionid",
-    "sessid",
-    "jwt",
-];
+/// case, by the last letter. An ending is enough: `clientSecret`, `access_token`.
+const fn secret_endings(last: u8) -> &'static [&'static str] {
+    match last {
+        b'd' => &["password", "passwd", "pwd", "sessionid", "sessid"],
+        b'e' => &["cookie", "passphrase", "signature"],
+        b'g' => &["sig"],
+        b'l' => &["credential"],
+        b'n' => &["token", "authorization"],
+        b's' => &["credentials"],
+        b't' => &["secret", "jwt"],
+        b'y' => &["secretkey", "apikey", "accesskey", "authkey", "privatekey"],
+        _ => &[],
+    }
+}
 
-/// What servers call the request when they send it back in their answer.
-const ECHO_NAMES: &[&str] = &[
-    "input",
-    "body",
-    "config",
-    "headers",
-    "paymentintent",
-    "rejectedvalue",
-    "request",
-];
+/// What servers call the request when they send it back in their answer, by the last letter.
+const fn echoes(last: u8) -> &'static [&'static str] {
+    match last {
+        b'e' => &["rejectedvalue"],
+        b'g' => &["config"],
+        b's' => &["headers"],
+        b't' => &["input", "request", "paymentintent"],
+        b'y' => &["body"],
+        _ => &[],
+    }
+}
 
 /// How a named value is to be treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -167,26 +167,28 @@ enum Named {
 
 /// Returns what the name of a member or of a parameter says of its value.
 fn named(name: &str) -> Named {
-    let mut buffer = [0; 40];
-    let mut len = 0;
-    for byte in name.bytes().filter(|byte| !matches!(byte, b'-' | b'_')) {
-        let Some(place) = buffer.get_mut(len) else {
-            return Named::Other;
-        };
-        *place = byte.to_ascii_lowercase();
-        len += 1;
-    }
-    let name = &buffer[..len];
-    if SECRET_NAMES
-        .iter()
-        .any(|ending| name.ends_with(ending.as_bytes()))
-    {
+    let Some(last) = backwards(name).next() else {
+        return Named::Other;
+    };
+    let ends = |ending: &&str| ending.bytes().rev().eq(backwards(name).take(ending.len()));
+    if secret_endings(last).iter().any(ends) {
         Named::Secret
-    } else if ECHO_NAMES.iter().any(|echo| name == echo.as_bytes()) {
+    } else if echoes(last)
+        .iter()
+        .any(|echo| echo.bytes().rev().eq(backwards(name)))
+    {
         Named::Echo
     } else {
         Named::Other
     }
+}
+
+/// Returns the letters of a name, without `-`, `_` and case, from the last to the first.
+fn backwards(name: &str) -> impl Iterator<Item = u8> {
+    let letters = name.bytes().rev();
+    letters
+        .filter(|byte| !matches!(byte, b'-' | b'_'))
+        .map(|byte| byte.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
 const LONG: usize = 32;
 
 /// From so many bytes on, the beginning of a secret at the very end of a text counts as one that was
-/// cut off.
+/// cut off, even where nobody says that the text was cut.
 const CUT: usize = 16;
 
 /// Every form of every secret that a request sent, sorted.
@@ -25,6 +25,8 @@ pub(crate) struct Needles<'a> {
     sorted: Vec<Needle<'a>>,
     /// One bit for each byte that some needle starts with.
     firsts: [u64; 4],
+    /// From so many bytes on, the beginning of a secret at the very end of a text is one that was cut.
+    cut: usize,
 }
 
 struct Needle<'a> {
@@ -41,10 +43,27 @@ impl<'a> Needles<'a> {
         for sent in secrets.values() {
             found.header(&sent);
         }
-        found.query(address.query);
-        found.userinfo(address.authority);
-        found.path(address.path);
-        Self::sorted(found.0)
+        if !address.query.is_empty() {
+            found.query(address.query);
+        }
+        if address.authority.as_bytes().contains(&b'@') {
+            found.userinfo(address.authority);
+        }
+        if address.is_odd {
+            found.path(address.path);
+        }
+        match found.0.is_empty() {
+            true => Self::none(),
+            false => Self::sorted(found.0),
+        }
+    }
+
+    const fn none() -> Self {
+        Self {
+            sorted: Vec::new(),
+            firsts: [0; 4],
+            cut: CUT,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -74,20 +93,26 @@ impl<'a> Needles<'a> {
             }
             sorted.push(Needle { text, shorter });
         }
-        Self { sorted, firsts }
+        Self {
+            sorted,
+            firsts,
+            cut: CUT,
+        }
+    }
+
+    /// Expects texts that were cut somewhere, maybe within a secret.
+    pub(crate) fn expect_cut(&mut self) {
+        self.cut = SHORTEST;
+    }
+
+    /// Returns whether a secret may start with `first`.
+    #[inline]
+    pub(crate) fn may_start(&self, first: u8) -> bool {
+        self.firsts[usize::from(first >> 6)] & (1_u64 << (first & 63)) != 0
     }
 
     /// Returns the end of the secret that starts at `at`, where a word may start.
-    #[inline]
     pub(crate) fn end_at(&self, text: &str, at: usize) -> Option<usize> {
-        let first = *text.as_bytes().get(at)?;
-        if self.firsts[usize::from(first >> 6)] & (1_u64 << (first & 63)) == 0 {
-            return None;
-        }
-        self.search(text, at)
-    }
-
-    fn search(&self, text: &str, at: usize) -> Option<usize> {
         let rest = text.get(at..)?;
         let place = self.sorted.partition_point(|needle| *needle.text <= *rest);
         let before = place.checked_sub(1).and_then(|at| self.sorted.get(at));
@@ -97,7 +122,7 @@ impl<'a> Needles<'a> {
             .chain(behind)
             .map(|needle| shared(&needle.text, rest))
             .max()?;
-        if shared >= LONG || (shared >= CUT && shared == rest.len()) {
+        if shared >= LONG || (shared >= self.cut && shared == rest.len()) {
             let tail = rest.get(shared..)?;
             let word = tail.find(|c| !crate::text::is_word(c));
             let extra = if is_boundary(rest, shared) {
@@ -263,8 +288,9 @@ impl<'a> Found<'a> {
             self.0.push(Cow::Owned(escaped.replace('/', "\\/")));
             self.0.push(Cow::Owned(escaped));
         }
-        if !value.is_ascii() || value.contains(['&', '<', '>', '"', '\'', '+', '`']) {
+        if !value.is_ascii() || value.contains(['&', '<', '>', '=', '"', '\'', '+', '`']) {
             self.0.push(Cow::Owned(in_ascii(&value, "&<>", false)));
+            self.0.push(Cow::Owned(in_ascii(&value, "&<>='", false)));
             self.0.push(Cow::Owned(in_ascii(&value, "&<>\"'+`", true)));
         }
         self.0.push(value);

@@ -7,6 +7,9 @@ use crate::shape;
 /// What stands for a secret in everything we print.
 pub(crate) const REDACTED: &str = "[redacted]";
 
+/// From so many characters on, a segment that mixes cases and digits is a secret.
+const MIXED: usize = 24;
+
 /// Returns `path` with every segment that looks like a secret replaced by `[redacted]`.
 ///
 /// A Telegram-style `bot<digits>:<token>` keeps `bot`; of a JSON Web Token, a key with its maker's
@@ -30,6 +33,16 @@ pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(redacted)
+}
+
+/// Returns whether no segment can be a secret, by its length and its first letters, as in most paths.
+pub(crate) fn is_plain(path: &str) -> bool {
+    let mut segments = path.as_bytes().split(|byte| *byte == b'/');
+    segments.all(|segment| match segment {
+        [b'b' | b'B', b'o' | b'O', ..] => false,
+        [first, second, ..] => segment.len() < MIXED && !shape::may_start(*first, Some(*second)),
+        _ => true,
+    })
 }
 
 /// Returns what may stay in front of the mark if `segment` looks like a secret, else `None`.
@@ -62,10 +75,10 @@ fn is_jwt(segment: &str) -> bool {
     segment.starts_with("eyJ") && segment.bytes().filter(|byte| *byte == b'.').count() >= 2
 }
 
-/// 24 characters or more that mix upper case, lower case and digits. A UUID or a hex digest in mixed
+/// So many characters that mix upper case, lower case and digits. A UUID or a hex digest in mixed
 /// case is an id all the same; a percent-encoded byte is one character, of no case.
 fn is_mixed(segment: &str) -> bool {
-    if segment.len() < 24 {
+    if segment.len() < MIXED {
         return false;
     }
     let (mut count, mut upper, mut lower, mut digit, mut is_hex) = (0, false, false, false, true);
@@ -86,7 +99,7 @@ fn is_mixed(segment: &str) -> bool {
         // The bytes behind the first one of a character do not count.
         count += usize::from(!(0x80..0xc0).contains(&byte));
     }
-    count >= 24 && upper && lower && digit && !is_hex
+    count >= MIXED && upper && lower && digit && !is_hex
 }
 
 #[cfg(test)]

@@ -6,8 +6,11 @@ use http::StatusCode;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
+    argument::InvalidArgument,
     class::{ErrorClass, FaultDomain},
     diagnosis::{Diagnosis, entry, millis},
+    hint::hint,
+    outcome::Outcome,
     text::one_line,
 };
 
@@ -102,7 +105,8 @@ impl Payload {
     }
 
     /// Returns the absolute URL without userinfo and query, or the path where no more is known;
-    /// after the method if the call timed out.
+    /// after the method if the call timed out. Empty for an argument that was refused before there
+    /// was a request.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
@@ -121,6 +125,39 @@ impl Payload {
     }
 }
 
+/// The tool's result where an argument was refused before there was a request.
+///
+/// ```
+/// use tower_diagnose::{Payload, require_full_uuid};
+///
+/// let error = require_full_uuid("resolve_comment", "commentId", "12").unwrap_err();
+/// let payload = Payload::from(&error);
+/// assert_eq!(payload.error(), "client");
+/// assert_eq!(payload.tool(), "resolve_comment");
+/// assert_eq!(payload.hint(), Some("correct the argument: nothing was sent"));
+/// ```
+impl From<&InvalidArgument> for Payload {
+    fn from(error: &InvalidArgument) -> Self {
+        let (class, domain) = (ErrorClass::ProxyPolicy, FaultDomain::Client);
+        Self {
+            error: "client",
+            tool: one_line(error.tool()).into(),
+            message: error.to_string().into(),
+            status: None,
+            endpoint: Box::default(),
+            body_excerpt: None,
+            timeout_ms: None,
+            hint: hint(Outcome::new(class, domain, None), false, None, None).map(Into::into),
+            class,
+            domain,
+            attempts: 0,
+            retry_after_ms: None,
+            request_id: None,
+            indeterminate: false,
+        }
+    }
+}
+
 impl Serialize for Payload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -128,7 +165,8 @@ impl Serialize for Payload {
         map.serialize_entry("tool", &self.tool)?;
         map.serialize_entry("message", &self.message)?;
         entry(&mut map, "status", self.status)?;
-        map.serialize_entry("endpoint", &self.endpoint)?;
+        let endpoint = (!self.endpoint.is_empty()).then_some(&self.endpoint);
+        entry(&mut map, "endpoint", endpoint)?;
         entry(&mut map, "bodyExcerpt", self.body_excerpt())?;
         entry(&mut map, "timeoutMs", self.timeout_ms)?;
         entry(&mut map, "hint", self.hint())?;

@@ -14,22 +14,13 @@ const PLACEHOLDERS: &[&str] = &["null", "none", "undefined", "nil", "[object obj
 
 /// Returns `text` trimmed, without HTML; `None` if it says nothing beyond `status`.
 pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, str>> {
-    let text = match text {
-        Cow::Borrowed(text) => Cow::Borrowed(shortened(text)),
-        Cow::Owned(text) if text.len() <= LONGEST => Cow::Owned(text),
-        Cow::Owned(text) => Cow::Owned(shortened(&text).to_owned()),
-    };
+    let text = bounded(text);
     let text = match html::strip(&text) {
         Some(stripped) => Cow::Owned(stripped),
         None => text,
     };
     let trimmed = trim(&text);
-    if trimmed.is_empty()
-        || adds_nothing(trimmed, status)
-        || PLACEHOLDERS
-            .iter()
-            .any(|nothing| nothing.eq_ignore_ascii_case(trimmed))
-    {
+    if trimmed.is_empty() || adds_nothing(trimmed, status) || is_placeholder(trimmed) {
         return None;
     }
     if trimmed.len() == text.len() {
@@ -41,6 +32,15 @@ pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, st
     })
 }
 
+/// Returns `text`, or as much of it as may be kept.
+pub(crate) fn bounded(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(shortened(text)),
+        Cow::Owned(text) if text.len() <= LONGEST => Cow::Owned(text),
+        Cow::Owned(text) => Cow::Owned(shortened(&text).to_owned()),
+    }
+}
+
 /// Returns as much of `text` as may be kept.
 pub(crate) fn shortened(text: &str) -> &str {
     if text.len() <= LONGEST {
@@ -50,14 +50,28 @@ pub(crate) fn shortened(text: &str) -> &str {
     end.and_then(|end| text.get(..end)).unwrap_or_default()
 }
 
+fn is_placeholder(text: &str) -> bool {
+    let mut placeholders = PLACEHOLDERS.iter();
+    placeholders.any(|nothing| nothing.eq_ignore_ascii_case(text))
+}
+
 fn trim(text: &str) -> &str {
+    if let [first, .., last] = text.as_bytes() {
+        if first.is_ascii_graphic() && last.is_ascii_graphic() {
+            return text;
+        }
+    }
     text.trim_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}')
 }
 
 /// Returns whether `text` is the status again, in numbers or in words.
 fn adds_nothing(text: &str, status: StatusCode) -> bool {
     let rest = text.strip_prefix(status.as_str()).unwrap_or(text);
-    let rest = rest.trim_matches([' ', '.', ':', '-', '!']);
+    let is_around = |byte: &u8| matches!(byte, b' ' | b'.' | b':' | b'-' | b'!');
+    let behind = rest.bytes().take_while(is_around).count();
+    let rest = rest.get(behind..).unwrap_or_default();
+    let before = rest.bytes().rev().take_while(is_around).count();
+    let rest = rest.get(..rest.len() - before).unwrap_or_default();
     rest.is_empty()
         || status
             .canonical_reason()
@@ -140,6 +154,10 @@ pub(crate) fn join(path: &str, key: &str) -> String {
         joined.push('.');
     }
     // A name longer than this is not one.
-    joined.extend(key.chars().take(64));
+    let end = match key.len() {
+        0..=64 => None,
+        _ => key.char_indices().nth(64),
+    };
+    joined.push_str(end.and_then(|(end, _)| key.get(..end)).unwrap_or(key));
     joined
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use http::{
     HeaderMap, StatusCode,
-    header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
+    header::{CONTENT_ENCODING, CONTENT_TYPE},
 };
 
 use crate::{charset, found::Found, grpc, json, lexer::Lexer, names::names, phrase, sse};
@@ -84,16 +84,6 @@ pub(crate) fn is_labelled(protocols: Protocols, headers: &HeaderMap) -> bool {
         Some(Kind::GrpcWeb | Kind::GrpcWebText) => has(Protocol::Grpc),
         None => false,
     }
-}
-
-/// Returns whether a body may be looked into: its label fits one of `protocols` and its
-/// `content-length` is there and within `body_cap` bytes. Never a stream.
-pub(crate) fn may_inspect(protocols: Protocols, headers: &HeaderMap, body_cap: usize) -> bool {
-    is_labelled(protocols, headers)
-        && headers
-            .get(CONTENT_LENGTH)
-            .and_then(|length| length.to_str().ok()?.trim().parse::<usize>().ok())
-            .is_some_and(|length| 0 < length && length <= body_cap)
 }
 
 /// Returns the failure in the whole body of a response with a good status, if it holds one.

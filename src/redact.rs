@@ -1,17 +1,16 @@
 //! Secrets out of texts.
 
-use std::{borrow::Cow, ops::Range};
+use std::borrow::Cow;
 
 use http::Uri;
 
 use crate::{
-    named::{self, is_reference_end},
     needles::Needles,
-    path::{REDACTED, keeps},
+    pass::{KINDS, Kind, Pass},
+    path::REDACTED,
     secrets::Secrets,
     shape,
     target::Address,
-    text::is_word,
 };
 
 /// Returns `text` without secrets, each replaced by `[redacted]`.
@@ -43,9 +42,40 @@ impl<'s> Scrubber<'s> {
         }
     }
 
+    /// Expects texts that were cut somewhere: what may be the beginning of a secret goes from their end.
+    pub(crate) fn of_cut_texts(mut self) -> Self {
+        self.needles.expect_cut();
+        self
+    }
+
     /// Returns whether the request sent anything that its answer could echo.
     pub(crate) fn is_needed(&self) -> bool {
         self.hides_all || !self.needles.is_empty()
+    }
+
+    /// Returns whether `text` is on one line and nothing in it can be a secret, as is told of most by a
+    /// look at each byte.
+    pub(crate) fn is_harmless(&self, text: &str) -> bool {
+        let mut rest = text.as_bytes();
+        let mut after_space = true;
+        while let [byte, behind @ ..] = rest {
+            rest = behind;
+            match KINDS[usize::from(*byte)] {
+                Kind::Word => {
+                    if shape::may_start(*byte, behind.first().copied()) {
+                        return false;
+                    }
+                    let is_word = |byte: &&u8| KINDS[usize::from(**byte)] == Kind::Word;
+                    let len = behind.iter().take_while(is_word).count();
+                    rest = behind.get(len..).unwrap_or_default();
+                }
+                Kind::Space if after_space => return false,
+                Kind::Space | Kind::Plain => {}
+                Kind::Sign | Kind::Control | Kind::Wide => return false,
+            }
+            after_space = *byte == b' ';
+        }
+        !after_space && !self.is_needed()
     }
 
     /// Returns `text` without secrets: see [`scrub`].
@@ -53,278 +83,8 @@ impl<'s> Scrubber<'s> {
         if self.hides_all && !text.is_empty() {
             return Cow::Borrowed(REDACTED);
         }
-        Pass {
-            needles: &self.needles,
-            text,
-            bytes: text.as_bytes(),
-            out: String::new(),
-            copied: 0,
-            at: 0,
-            word: None,
-            url: None,
-        }
-        .run()
+        Pass::new(&self.needles, text).run()
     }
-}
-
-/// One walk through a text, from left to right, never back.
-struct Pass<'p, 'a> {
-    needles: &'p Needles<'p>,
-    text: &'a str,
-    bytes: &'a [u8],
-    /// What is decided of the text up to `copied`; empty until something is found.
-    out: String,
-    copied: usize,
-    at: usize,
-    /// Where the word began that the walk is in.
-    word: Option<usize>,
-    url: Option<Url>,
-}
-
-/// An absolute URL that the walk is in.
-#[derive(Clone, Copy)]
-struct Url {
-    /// Where scheme, host and path end, and query and fragment begin.
-    path_end: usize,
-    end: usize,
-}
-
-impl<'a> Pass<'_, 'a> {
-    fn run(mut self) -> Cow<'a, str> {
-        while let Some(&byte) = self.bytes.get(self.at) {
-            if let Some(url) = self.url {
-                if self.at >= url.path_end {
-                    self.url = None;
-                    self.replace(self.at, url.end, "");
-                    continue;
-                }
-            }
-            self.step(byte);
-        }
-        if self.copied == 0 && self.out.is_empty() {
-            return Cow::Borrowed(self.text);
-        }
-        self.out.push_str(&self.text[self.copied..]);
-        Cow::Owned(self.out)
-    }
-
-    fn step(&mut self, byte: u8) {
-        if byte.is_ascii_alphanumeric() || byte == b'_' {
-            if self.word.is_none() {
-                if self.secret(shape::secret_at(self.text, self.at)) {
-                    return;
-                }
-                self.word = Some(self.at);
-            }
-            self.at += 1;
-        } else if byte.is_ascii() {
-            if self.mark() || self.secret(None) {
-                return;
-            }
-            let word = self.word.take();
-            self.punctuation(byte, word);
-        } else {
-            let c = self.text[self.at..].chars().next();
-            let is_inside = self.word.is_some() && c.is_some_and(is_word);
-            if !is_inside && self.secret(None) {
-                return;
-            }
-            self.word = c.is_some_and(is_word).then(|| self.word.unwrap_or(self.at));
-            self.at += c.map_or(1, char::len_utf8);
-        }
-    }
-
-    /// Passes over a `[redacted]` that stands there already.
-    fn mark(&mut self) -> bool {
-        let is_mark = self.starts_with(self.at, REDACTED);
-        if is_mark {
-            self.at += REDACTED.len();
-            self.word = None;
-        }
-        is_mark
-    }
-
-    /// Replaces the secret that starts here, if one does: one that was sent, or one by its shape.
-    fn secret(&mut self, shaped: Option<Range<usize>>) -> bool {
-        let known = self.needles.end_at(self.text, self.at);
-        let (start, end) = match (known, shaped) {
-            (Some(end), Some(shaped)) if shaped.end >= end => {
-                (shaped.start.min(self.at), shaped.end)
-            }
-            (Some(end), _) => (self.at, end),
-            (None, Some(shaped)) => (shaped.start, shaped.end),
-            (None, None) => return false,
-        };
-        self.replace(start, end, REDACTED);
-        true
-    }
-
-    fn punctuation(&mut self, byte: u8, word: Option<usize>) {
-        match byte {
-            b':' if word.is_some() => self.authority(),
-            b'/' => self.segment(),
-            b'?' => self.query(),
-            b'"' => self.range(named::member(self.text, self.at)),
-            b'=' => self.range(named::parameter(self.text, word, self.at)),
-            b'\\' => self.at += self.escape(),
-            b'%' if self.hex(self.at + 1, 2) => self.at += 3,
-            0x1b => self.control_sequence(),
-            _ => self.at += 1,
-        }
-    }
-
-    /// At the colon of `scheme://`: drops the userinfo and finds the end of the URL.
-    fn authority(&mut self) {
-        let Some(slashes) = ["://", ":\\/\\/"]
-            .into_iter()
-            .find(|slashes| self.starts_with(self.at, slashes))
-        else {
-            self.at += 1;
-            return;
-        };
-        let start = self.at + slashes.len();
-        let end = self
-            .url
-            .map_or_else(|| self.reference_end(start), |url| url.end);
-        let Some(rest) = self.text.get(start..end) else {
-            self.at = start;
-            return;
-        };
-        let authority = &rest[..rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len())];
-        // A password may hold a raw slash: what should be a port is none then.
-        let is_odd = authority.rsplit_once(':').is_some_and(|(_, port)| {
-            let is_port = port.bytes().all(|byte| byte.is_ascii_digit()) || port.ends_with(']');
-            !is_port && !authority.contains('@')
-        });
-        let userinfo = match (is_odd && self.url.is_none(), authority.rfind('@')) {
-            (true, _) => rest.rfind('@'),
-            (false, found) => found,
-        };
-        self.at = start;
-        if let Some(userinfo) = userinfo {
-            self.replace(start, start + userinfo + 1, "");
-        }
-        if self.url.is_none() {
-            let path_end = self.text[self.at..end]
-                .find(['?', '#'])
-                .map_or(end, |len| self.at + len);
-            self.url = Some(Url { path_end, end });
-        }
-    }
-
-    /// At a slash: a segment that looks like a secret goes.
-    fn segment(&mut self) {
-        self.at += 1;
-        let rest = &self.text[self.at..];
-        let end = rest
-            .find(|c: char| {
-                is_reference_end(c)
-                    || matches!(
-                        c,
-                        '/' | '?' | '#' | '\\' | '\'' | ',' | ';' | '(' | ')' | '[' | ']'
-                    )
-            })
-            .unwrap_or(rest.len());
-        let segment = rest[..end].trim_end_matches(is_trailing);
-        if let Some(kept) = keeps(segment) {
-            self.replace(self.at + kept.len(), self.at + segment.len(), REDACTED);
-        }
-    }
-
-    /// At a question mark: `?name=value` goes, up to the end of the reference.
-    fn query(&mut self) {
-        let names = self.bytes[self.at + 1..].iter().take_while(|byte| {
-            byte.is_ascii_alphanumeric()
-                || matches!(byte, b'-' | b'_' | b'.' | b'[' | b']' | b'%' | b'$')
-        });
-        let name = names.count();
-        if name > 0 && self.bytes.get(self.at + 1 + name) == Some(&b'=') {
-            self.replace(self.at, self.reference_end(self.at + 1), "");
-        } else {
-            self.at += 1;
-        }
-    }
-
-    fn range(&mut self, range: Option<Range<usize>>) {
-        self.at += 1;
-        if let Some(range) = range {
-            self.replace(range.start, range.end, REDACTED);
-        }
-    }
-
-    /// Returns the length of a JSON escape: a word may start behind it.
-    fn escape(&self) -> usize {
-        match self.bytes.get(self.at + 1) {
-            Some(b'n' | b'r' | b't' | b'b' | b'f') => 2,
-            Some(b'u') if self.hex(self.at + 2, 4) => 6,
-            _ => 1,
-        }
-    }
-
-    /// Passes over an ANSI control sequence: a word may start behind it.
-    fn control_sequence(&mut self) {
-        self.at += 1;
-        if self.bytes.get(self.at) == Some(&b'[') {
-            let parameters = self.bytes[self.at + 1..]
-                .iter()
-                .take_while(|byte| matches!(byte, b'0'..=b'?'))
-                .count();
-            self.at += 1 + parameters;
-            if self.bytes.get(self.at).is_some_and(u8::is_ascii_alphabetic) {
-                self.at += 1;
-            }
-        }
-    }
-
-    /// Returns the end of a reference: of what has no blank, no quote and no angle bracket in it,
-    /// less the punctuation of the sentence that it stands in.
-    fn reference_end(&self, start: usize) -> usize {
-        let mut at = start;
-        while let Some(c) = self.text[at..].chars().next() {
-            let next = self.bytes.get(at + 1);
-            let is_escape = c == '\\' && matches!(next, Some(b'/' | b'u'));
-            if is_reference_end(c) || (c == '\\' && !is_escape) {
-                break;
-            }
-            at += if is_escape { 2 } else { c.len_utf8() };
-        }
-        start + self.text[start..at].trim_end_matches(is_trailing).len()
-    }
-
-    fn hex(&self, start: usize, digits: usize) -> bool {
-        self.bytes
-            .get(start..start + digits)
-            .is_some_and(|bytes| bytes.iter().all(u8::is_ascii_hexdigit))
-    }
-
-    fn starts_with(&self, at: usize, pattern: &str) -> bool {
-        self.bytes
-            .get(at..)
-            .is_some_and(|rest| rest.starts_with(pattern.as_bytes()))
-    }
-
-    /// Puts `with` in the place of a range, and goes on behind it.
-    fn replace(&mut self, start: usize, end: usize, with: &str) {
-        self.word = None;
-        self.at = end.max(self.at);
-        if start >= end || &self.text[start..end] == with {
-            return;
-        }
-        if self.out.is_empty() {
-            self.out.reserve(self.text.len());
-        }
-        self.out.push_str(&self.text[self.copied..start]);
-        self.out.push_str(with);
-        self.copied = end;
-    }
-}
-
-/// Returns whether `c` at the end of a reference belongs to the sentence around it.
-fn is_trailing(c: char) -> bool {
-    matches!(
-        c,
-        '.' | ',' | ';' | ':' | '!' | '?' | '\'' | ')' | ']' | '}' | '*'
-    )
 }
 
 #[cfg(test)]

@@ -4,14 +4,44 @@ use std::ops::Range;
 
 use crate::text::is_word;
 
-/// Returns the secret that `text` holds where a word starts at `at`, by its shape alone: a scheme and
-/// what follows it (`Bearer …`, `Basic …`), a JSON Web Token, or a key by its maker's prefix.
+/// Returns whether [`secret_at`] may find something where a word starts with these two bytes: most words
+/// are told by them.
+#[inline]
+pub(crate) fn may_start(first: u8, second: Option<u8>) -> bool {
+    second.is_some_and(|second| SECONDS[usize::from(first)] & bit(second) != 0)
+}
+
+/// By the first byte of a word, a bit for each second byte of what [`secret_at`] looks for.
+const SECONDS: [u32; 256] = {
+    let mut seconds = [0; 256];
+    let mut first: u8 = 0;
+    while first < 0x80 {
+        let mut left = prefixes(first);
+        while let [(prefix, _), rest @ ..] = left {
+            seconds[first as usize] |= bit(prefix.as_bytes()[1]);
+            left = rest;
+        }
+        first += 1;
+    }
+    // `Bearer`, `Basic` and `eyJ`.
+    seconds[b'b' as usize] |= bit(b'e') | bit(b'a');
+    seconds[b'B' as usize] |= bit(b'e') | bit(b'a');
+    seconds[b'e' as usize] |= bit(b'y');
+    seconds
+};
+
+/// Of a letter the same in either case; other bytes share theirs with some letter.
+const fn bit(byte: u8) -> u32 {
+    1 << (byte & 31)
+}
+
+/// Returns the secret that `text` holds where a word starts at `at` with the byte `first`, by its shape
+/// alone: a scheme and what follows it (`Bearer …`, `Basic …`), a JSON Web Token, or a key by its maker's
+/// prefix.
 ///
 /// The range may start behind `at`: the word `Bearer` itself stays.
-pub(crate) fn secret_at(text: &str, at: usize) -> Option<Range<usize>> {
+pub(crate) fn secret_at(text: &str, at: usize, first: u8) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
-    let bytes = rest.as_bytes();
-    let first = *bytes.first()?;
     let found = match first {
         b'b' | b'B' => after_scheme(rest)?,
         b'e' if rest.starts_with("eyJ") => 0..json_web_token(rest)?,
@@ -59,12 +89,10 @@ pub(crate) fn prefixed_key(first: u8, rest: &str) -> Option<usize> {
     prefixes(first).iter().find_map(|(prefix, fewest)| {
         let body = rest.strip_prefix(prefix)?;
         // A key shown masked (`sk-ab*****yz`) is still a part of the key.
-        let len = run(body, |byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*')
-        });
+        let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*');
         // What follows a dot may be the next thing, as in a file's name.
-        let first = body.get(..len)?.split('.').next()?;
-        (first.len() >= *fewest).then_some(prefix.len() + len)
+        let first = body.bytes().take_while(|byte| is_key(*byte)).count();
+        (first >= *fewest).then(|| prefix.len() + run(body, is_key))
     })
 }
 

@@ -17,10 +17,15 @@ pub(crate) fn events(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
         for line in lines.by_ref() {
             if let Some(value) = line.strip_prefix("data:") {
                 let value = value.strip_prefix(' ').unwrap_or(value);
-                data = Some(match data {
-                    None => Cow::Borrowed(value),
-                    Some(before) => Cow::Owned(format!("{before}\n{value}")),
-                });
+                match &mut data {
+                    None => data = Some(Cow::Borrowed(value)),
+                    // Grown in place: an event may have as many lines as the text.
+                    Some(before) => {
+                        let joined = before.to_mut();
+                        joined.push('\n');
+                        joined.push_str(value);
+                    }
+                }
             }
             if line.is_empty() && data.is_some() {
                 break;

@@ -1,6 +1,6 @@
 //! What a layer remembers of a request in case the call fails.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use bytes::Bytes;
 use http::{
@@ -9,7 +9,10 @@ use http::{
 };
 
 use crate::{
-    endpoint::Endpoint, extension::extension, path::redact_path, record::PathTemplate,
+    endpoint::Endpoint,
+    extension::extension,
+    path::{is_plain, redact_path},
+    record::PathTemplate,
     text::copy_short,
 };
 
@@ -163,25 +166,7 @@ impl Target {
     }
 
     pub(crate) fn endpoint(&self) -> Endpoint {
-        let method = self.method();
-        let Address {
-            scheme,
-            authority,
-            path,
-            ..
-        } = self.address();
-        // Neither the userinfo nor, for `CONNECT`, a path that is none.
-        let host = authority
-            .rsplit_once('@')
-            .map_or(authority, |(_, host)| host);
-        let is_connect = method == Method::CONNECT && !host.is_empty();
-        let path = redact_path(if is_connect { host } else { path });
-        let origin = if is_connect || scheme.is_empty() || host.is_empty() {
-            [""; 3]
-        } else {
-            [scheme, "://", host]
-        };
-        Endpoint::new(method.clone(), origin, &path)
+        self.address().endpoint(self.method())
     }
 }
 
@@ -194,17 +179,17 @@ impl fmt::Debug for Target {
 impl Copied {
     fn address(&self) -> Address<'_> {
         // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
-        let text = |from: u8, to: u8| {
-            let bytes = self.bytes.get(usize::from(from)..usize::from(to));
-            std::str::from_utf8(bytes.unwrap_or_default()).unwrap_or_default()
-        };
+        let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);
+        let bytes = self.bytes.get(..query).unwrap_or_default();
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let sent_path = text.get(authority..path).unwrap_or_default();
         Address {
             scheme: self.scheme.as_str(),
-            authority: text(0, self.authority),
-            path: text(self.authority, self.path),
-            query: text(self.path, self.query)
-                .strip_prefix('?')
-                .unwrap_or_default(),
+            authority: text.get(..authority).unwrap_or_default(),
+            path: sent_path,
+            is_odd: !is_plain(sent_path),
+            // Behind the question mark, if there is one.
+            query: text.get(path + 1..).unwrap_or_default(),
         }
     }
 
@@ -235,6 +220,8 @@ pub(crate) struct Address<'a> {
     /// With the userinfo.
     pub(crate) authority: &'a str,
     pub(crate) path: &'a str,
+    /// Whether a segment of the path may be a secret.
+    pub(crate) is_odd: bool,
     pub(crate) query: &'a str,
 }
 
@@ -244,8 +231,31 @@ impl<'a> Address<'a> {
             scheme: uri.scheme_str().unwrap_or_default(),
             authority: uri.authority().map_or("", |authority| authority.as_str()),
             path: uri.path(),
+            is_odd: !is_plain(uri.path()),
             query: uri.query().unwrap_or_default(),
         }
+    }
+
+    /// Returns what of it may be printed, with the method of the call.
+    pub(crate) fn endpoint(&self, method: &Method) -> Endpoint {
+        // Neither the userinfo nor, for `CONNECT`, a path that is none.
+        let authority = self.authority;
+        let userinfo = authority.bytes().rposition(|byte| byte == b'@');
+        let host = userinfo
+            .and_then(|at| authority.get(at + 1..))
+            .unwrap_or(authority);
+        let is_connect = method == Method::CONNECT && !host.is_empty();
+        let path = match is_connect {
+            true => redact_path(host),
+            false if self.is_odd => redact_path(self.path),
+            false => Cow::Borrowed(self.path),
+        };
+        let origin = if is_connect || self.scheme.is_empty() || host.is_empty() {
+            [""; 3]
+        } else {
+            [self.scheme, "://", host]
+        };
+        Endpoint::new(method.clone(), origin, &path)
     }
 }
 

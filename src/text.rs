@@ -44,6 +44,9 @@ pub(crate) fn is_word(c: char) -> bool {
 ///
 /// Linear in the length of the text; a text that is on one line already is borrowed.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    if is_plain_line(text) {
+        return Cow::Borrowed(text);
+    }
     let clean = clean_len(text);
     if clean == text.len() {
         return Cow::Borrowed(text);
@@ -80,7 +83,28 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
 
 /// Returns whether [`one_line`] would leave `text` as it is.
 pub(crate) fn is_one_line(text: &str) -> bool {
-    clean_len(text) == text.len()
+    is_plain_line(text) || clean_len(text) == text.len()
+}
+
+/// Returns whether `text` is printable ASCII with single spaces inside, as most texts are.
+fn is_plain_line(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let [first, rest @ ..] = bytes else {
+        return true;
+    };
+    // Without a branch in it this is done many bytes at a time.
+    let is_plain = is_printable(text)
+        & !bytes.iter().zip(rest).fold(false, |found, (one, next)| {
+            found | ((*one == b' ') & (*next == b' '))
+        });
+    is_plain && *first != b' ' && bytes.last() != Some(&b' ')
+}
+
+/// Returns whether `text` is printable ASCII, spaces included.
+pub(crate) fn is_printable(text: &str) -> bool {
+    text.bytes().fold(true, |is_so_far, byte| {
+        is_so_far & matches!(byte, b' '..=b'~')
+    })
 }
 
 /// Returns how much of `text` can stay as it is: all of it, or up to a character in front of what

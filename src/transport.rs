@@ -1,7 +1,7 @@
 //! What an error says about the way to the server: read once here, for class, cause and delivery.
 //!
 //! The evidence is types, kinds and predicates, as hyper 1.12, hyper-util 0.1 and h2 0.4 raise them
-//! over real sockets. No text is read.
+//! over real sockets. No text is read, but for the name of one kind that hyper tells by nothing else.
 
 use std::{error::Error, io, time::Duration};
 
@@ -87,10 +87,21 @@ pub(crate) fn read<'a>(error: &'a (dyn Error + 'static)) -> Failure<'a> {
 /// that the reset came neither from the server nor from h2 itself.
 pub(crate) fn is_request_body(error: &(dyn Error + 'static)) -> bool {
     if let Some(error) = own::<hyper::Error>(error) {
-        return error.is_user() && (error.is_body_write_aborted() || error.source().is_some());
+        return error.is_user()
+            && (error.is_body_write_aborted() || error.source().is_some())
+            && !is_abandoned(error);
     }
     own::<h2::Error>(error)
         .is_some_and(|error| error.is_reset() && !error.is_remote() && !error.is_library())
+}
+
+/// Returns whether the connection's task ended and left a request behind: one, say, that waited for
+/// its turn on an HTTP/2 connection which then broke.
+///
+/// hyper counts this among the user's errors, which it is not, with a cause, as when a body fails,
+/// and has no predicate for it. What sets it apart is the name that hyper itself gives to this kind.
+fn is_abandoned(error: &hyper::Error) -> bool {
+    error.is_user() && error.to_string() == "dispatch task is gone"
 }
 
 /// Returns whether this level of a chain is hyper's refusal of what it was asked for.
@@ -212,7 +223,11 @@ enum Place {
 fn of_hyper(error: &hyper::Error) -> Fault {
     if error.is_parse() {
         Fault::InvalidResponse
-    } else if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
+    } else if error.is_incomplete_message()
+        || error.is_closed()
+        || error.is_canceled()
+        || is_abandoned(error)
+    {
         Fault::Closed
     } else if error.source().is_none() {
         // The one kind without predicate and cause: bytes came that nobody asked for.

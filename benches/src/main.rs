@@ -2,6 +2,8 @@
 //! beside its peers: nanoseconds, instructions (callgrind, if valgrind is there), allocations, bytes of
 //! the future.
 //!
+//! `-- failing` prints what a failing answer costs, beside the naive way of telling it.
+//!
 //! `-- sizes` prints the bytes of the futures alone.
 //!
 //! `-- gate` compares instructions and allocations with `benches/baseline.txt` and fails when a case
@@ -9,6 +11,7 @@
 
 mod bare;
 mod cases;
+mod failing;
 mod gate;
 mod measure;
 mod peers;
@@ -26,11 +29,13 @@ fn main() -> ExitCode {
     match words.as_slice() {
         [] => table::print(),
         ["sizes"] => table::sizes(),
+        ["failing"] => failing::print(),
+        ["failing", way, body, calls] => failing::run_case(way, body, calls),
         ["gate"] => gate::check(),
         ["gate", "--write"] => gate::write(),
         ["case", name, shape, pending, calls] => measure::run_case(name, shape, pending, calls),
         _ => {
-            eprintln!("usage: [sizes | gate [--write] | case NAME SHAPE PENDING CALLS]");
+            eprintln!("usage: [sizes | failing | gate [--write] | case NAME SHAPE PENDING CALLS]");
             ExitCode::from(2)
         }
     }

@@ -6,7 +6,7 @@ use std::{
     pin::pin,
     process::{Command, ExitCode, Stdio},
     task::Poll,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use http_body_util::BodyExt;
@@ -117,7 +117,7 @@ impl Case {
         let (least, _) = self.drive(0, |drive| {
             (0..7)
                 .map(|_| {
-                    let started = Instant::now();
+                    let started = tokio::time::Instant::now();
                     drive(u64::from(CALLS));
                     started.elapsed()
                 })

@@ -4,18 +4,18 @@ use std::fmt;
 
 use http::{Method, Uri};
 
-pub enum Arguments {
+pub(crate) enum Arguments {
     Tour { json: bool },
     Call { call: Call, json: bool },
 }
 
-pub struct Call {
+pub(crate) struct Call {
     pub method: Method,
     pub uri: Uri,
     pub body: String,
 }
 
-pub enum Problem {
+pub(crate) enum Problem {
     Method,
     Url,
     Scheme,
@@ -38,7 +38,7 @@ impl fmt::Display for Problem {
 }
 
 impl Arguments {
-    pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, Problem> {
+    pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, Problem> {
         let (options, words): (Vec<_>, Vec<_>) =
             arguments.partition(|argument| argument.starts_with("--"));
         if let Some(unknown) = options.iter().find(|option| *option != "--json") {

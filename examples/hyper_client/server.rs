@@ -21,7 +21,7 @@ use tokio::{
 };
 
 /// Where each kind of misbehaviour listens.
-pub struct Server {
+pub(crate) struct Server {
     /// Answers, well or badly.
     pub answers: SocketAddr,
     /// Reads the request and closes the connection.
@@ -32,7 +32,7 @@ pub struct Server {
     pub refused: SocketAddr,
 }
 
-pub async fn start() -> std::io::Result<Server> {
+pub(crate) async fn start() -> std::io::Result<Server> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let answers = listener.local_addr()?;
     tokio::spawn(async move { axum::serve(listener, router()).await });

@@ -93,7 +93,7 @@ fn cases(server: &Server) -> Vec<Case> {
 }
 
 /// Starts the server and sends each case through a plain client and through the stack.
-pub async fn run(json: bool) {
+pub(crate) async fn run(json: bool) {
     let server = server::start().await.expect("loopback can be listened on");
 
     let mut plain = Client::builder(TokioExecutor::new()).build_http();

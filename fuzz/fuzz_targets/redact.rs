@@ -21,6 +21,10 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::of(data) else {
         return;
     };
+    // The fuzzer learns the words that it is compared with; one that it writes itself may touch another.
+    if input.body.windows(8).any(|window| window.eq_ignore_ascii_case(b"SENTINEL")) {
+        return;
+    }
     // The bytes 0 to 5 stand for the secrets. A secret is looked for as a token, so no word may touch it.
     let mut body = Vec::new();
     for byte in input.body {

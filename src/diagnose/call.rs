@@ -5,16 +5,18 @@ use http::{
 };
 use http_body::SizeHint;
 
-use super::{config::Config, excerpt::excerpt, layer::DiagnoseLayer, peeked::Prefix};
+use super::{config::Config, layer::DiagnoseLayer, peeked::Prefix};
 use crate::{
     call::CallRecorder,
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
     endpoint::Endpoint,
-    extract::{Excerpt, Extracted, Rules, extract},
+    excerpt::{Excerpt, Plan},
+    extract::{Extracted, Kind, Rules, extract},
     found::Found,
-    grpc, headers,
+    grpc,
+    headers::Head,
     hint::hint,
     outcome::{Delivery, Facts, Idempotency, Outcome},
     protocol::{Protocol, inspect, is_labelled},
@@ -22,7 +24,9 @@ use crate::{
     remembered::Remembered,
     retried::Retried,
     retry_after::retry_after,
+    target::Address,
     text::{cut, one_line},
+    texts::Texts,
 };
 
 /// How many characters of a server's code are kept.
@@ -139,20 +143,17 @@ impl Call {
         let rules = Rules {
             plain_text: self.config.plain_text,
         };
-        let extracted = extract(
-            parts.status,
-            &parts.headers,
-            prefix.bytes,
-            prefix.is_complete,
-            &rules,
-        );
+        let head = Head::read(&parts.headers, &self.config.redacted);
+        let (bytes, is_complete) = (prefix.bytes, prefix.is_complete);
+        let extracted = extract(parts.status, head.labels, bytes, is_complete, &rules);
         let facts = self.facts_of(parts.status);
-        let diagnosis = self.answered(parts, facts, extracted, prefix.unread);
+        let diagnosis = self.answered(parts, head, facts, extracted, prefix);
         if self.config.log.wants_bodies() {
             let body = String::from_utf8_lossy(prefix.bytes);
+            let scrubber = self.scrubber();
             self.config
                 .log
-                .emit_body(&diagnosis, &self.scrubber().scrub(&body));
+                .emit_body(&diagnosis, &scrubber.scrub(&body));
         }
         diagnosis
     }
@@ -176,11 +177,12 @@ impl Call {
         let mut facts = self.facts_of(parts.status);
         found.note(&mut facts);
         let extracted = Extracted {
-            message: found.message,
-            code: found.code,
-            text: Excerpt::None,
+            message: found.message.map(Cow::Owned),
+            code: found.code.map(Cow::Owned),
+            ..Extracted::default()
         };
-        self.answered(parts, facts, extracted, 0)
+        let head = Head::read(&parts.headers, &self.config.redacted);
+        self.answered(parts, head, facts, extracted, &Prefix::EMPTY)
     }
 
     fn facts_of(&self, status: StatusCode) -> Facts {
@@ -196,39 +198,61 @@ impl Call {
     fn answered(
         &self,
         parts: &Parts,
+        head: Head<'_>,
         facts: Facts,
-        extracted: Extracted,
-        unread: u64,
+        extracted: Extracted<'_>,
+        prefix: &Prefix<'_>,
     ) -> Diagnosis {
-        let scrubber = self.scrubber();
+        let address = self.remembered.target.address();
+        let mut scrubber = Scrubber::new(&self.remembered.secrets, address);
+        if !prefix.is_complete || extracted.is_shortened() {
+            scrubber = scrubber.of_cut_texts();
+        }
         let retried = parts.extensions.get::<Retried>();
-        let (excerpt, omitted) = match extracted.text {
-            Excerpt::None => (None, None),
-            Excerpt::Omitted(what) => (None, Some(what)),
-            Excerpt::Text(text) => (self.excerpt(&scrubber.scrub(&text), unread), None),
+        let plan = |is_json| Plan {
+            is_json,
+            cap: self.config.excerpt_cap,
+            unread: prefix.unread,
         };
-        self.hinted(Diagnosis {
-            endpoint: self.endpoint(),
+        let excerpt = |is_json| Excerpt::of(&extracted.text, plan(is_json), &scrubber);
+        let (excerpt, body) = match extracted.kind {
+            Kind::None | Kind::Omitted(_) => (Excerpt::default(), ""),
+            Kind::Json => excerpt(true),
+            Kind::Plain => excerpt(false),
+        };
+        let message = extracted.message.map(|text| tidy(&scrubber, text));
+        let code = extracted.code.map(|text| cut_code(tidy(&scrubber, text)));
+        let request_id = head.request_id.map(|id| tidy(&scrubber, Cow::Borrowed(id)));
+        let mut diagnosis = Diagnosis {
+            endpoint: self.printed(&address),
             outcome: self.answered_outcome(parts.status, &facts),
-            message: extracted.message.and_then(|text| tidy(&scrubber, text)),
-            code: extracted
-                .code
-                .and_then(|text| tidy(&scrubber, text))
-                .map(cut_code),
+            texts: Texts::new([
+                message.as_deref().unwrap_or_default(),
+                code.as_deref().unwrap_or_default(),
+                request_id.as_deref().unwrap_or_default(),
+                body,
+            ]),
             excerpt,
-            omitted,
+            omitted: match extracted.kind {
+                Kind::Omitted(what) => Some(what),
+                Kind::None | Kind::Json | Kind::Plain => None,
+            },
             hint: None,
             cause: None,
             not_sent: false,
             delivery: retried.map_or(Delivery::Answered, Retried::delivery),
             attempts: retried.map_or(facts.requests, Retried::attempts).max(1),
             timeout: None,
-            retry_after: now_retry_after(&parts.headers),
-            request_id: headers::request_id(&parts.headers).and_then(|id| tidy(&scrubber, id)),
+            retry_after: head
+                .has_wait
+                .then(|| now_retry_after(&parts.headers))
+                .flatten(),
             indeterminate: false,
-            headers: headers::redacted(&parts.headers, &self.config.redacted).scrubbed(&scrubber),
+            headers: head.shown.scrubbed(&scrubber),
             line_cap: self.config.line_cap,
-        })
+        };
+        self.complete(&mut diagnosis);
+        diagnosis
     }
 
     fn answered_outcome(&self, status: StatusCode, facts: &Facts) -> Outcome {
@@ -254,24 +278,28 @@ impl Call {
     }
 
     /// Completes a diagnosis by what follows from the rest of it.
-    pub(super) fn hinted(&self, mut diagnosis: Diagnosis) -> Diagnosis {
+    pub(super) fn complete(&self, diagnosis: &mut Diagnosis) {
         diagnosis.indeterminate =
             diagnosis.delivery == Delivery::Unknown && !self.idempotency.is_repeatable();
         diagnosis.hint = hint(
             diagnosis.outcome,
             diagnosis.indeterminate,
             diagnosis.retry_after,
+            diagnosis.cause.as_deref(),
         );
         if let Some(hook) = &self.config.hint_with {
-            if let Some(hint) = hook(&diagnosis) {
+            if let Some(hint) = hook(diagnosis) {
                 diagnosis.hint = Some(hint.into());
             }
         }
-        diagnosis
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        let endpoint = self.remembered.target.endpoint();
+        self.printed(&self.remembered.target.address())
+    }
+
+    fn printed(&self, address: &Address<'_>) -> Endpoint {
+        let endpoint = address.endpoint(self.remembered.target.method());
         #[cfg(feature = "axum")]
         let endpoint = match &self.matched_path {
             Some(matched) => endpoint.with_path(matched.as_str()),
@@ -286,16 +314,8 @@ impl Call {
         }
     }
 
-    fn scrubber(&self) -> Scrubber<'_> {
+    pub(super) fn scrubber(&self) -> Scrubber<'_> {
         Scrubber::new(&self.remembered.secrets, self.remembered.target.address())
-    }
-
-    fn excerpt(&self, scrubbed: &str, unread: u64) -> Option<String> {
-        let cap = self.config.excerpt_cap;
-        if cap == 0 {
-            return None;
-        }
-        excerpt(scrubbed, cap, unread)
     }
 
     pub(super) fn log(&self, diagnosis: &Diagnosis) {
@@ -324,16 +344,18 @@ fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
     retry_after(headers, std::time::SystemTime::now())
 }
 
-/// Removes secrets, then line breaks. `None` if nothing is left.
-fn tidy(scrubber: &Scrubber<'_>, text: String) -> Option<String> {
+/// Removes secrets, then line breaks.
+fn tidy<'a>(scrubber: &Scrubber<'_>, text: Cow<'a, str>) -> Cow<'a, str> {
+    if scrubber.is_harmless(&text) {
+        return text;
+    }
     let scrubbed = scrubber.scrub(&text);
     let line = match (&scrubbed, one_line(&scrubbed)) {
         (_, Cow::Owned(line)) => line,
-        // The usual text goes as it came, without a copy.
-        (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => text,
+        (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => return text,
         (_, Cow::Borrowed(line)) => line.to_owned(),
     };
-    (!line.is_empty()).then_some(line)
+    Cow::Owned(line)
 }
 
 /// Returns whether the status of gRPC comes in the headers or the trailers of this response. That of
@@ -353,10 +375,10 @@ fn has_grpc_status(headers: &HeaderMap) -> bool {
     }
 }
 
-fn cut_code(code: String) -> String {
+fn cut_code(code: Cow<'_, str>) -> Cow<'_, str> {
     match cut(&code, CODE_CAP) {
         (_, false) => code,
-        (kept, true) => format!("{kept}…"),
+        (kept, true) => Cow::Owned(format!("{kept}…")),
     }
 }
 

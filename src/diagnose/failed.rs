@@ -10,9 +10,11 @@ use crate::{
     classify::{self, classify},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, TimeoutError, find},
+    excerpt::Excerpt,
     headers::RedactedHeaders,
     outcome::{Delivery, Facts, Outcome},
     text::one_line,
+    texts::Texts,
 };
 
 impl Call {
@@ -42,17 +44,20 @@ impl Call {
             Some(error) => classify(Some(error), &facts),
             None => seen.and_then(CallRecorder::failure),
         };
-        let cause = error.map_or(Cow::Borrowed("internal error"), cause::cause);
-        self.hinted(Diagnosis {
+        let cause = match error.map_or(Cow::Borrowed("internal error"), cause::cause) {
+            // What a guard says may name the address that it turned away.
+            Cow::Owned(text) => Cow::Owned(self.scrubber().scrub(&text).into_owned()),
+            Cow::Borrowed(phrase) => Cow::Borrowed(phrase),
+        };
+        let mut diagnosis = Diagnosis {
             endpoint: self.endpoint(),
             outcome: outcome.unwrap_or(Outcome::new(
                 ErrorClass::ProxyInternal,
                 FaultDomain::Proxy,
                 None,
             )),
-            message: None,
-            code: None,
-            excerpt: None,
+            texts: Texts::default(),
+            excerpt: Excerpt::default(),
             omitted: None,
             hint: None,
             cause: Some(match one_line(&cause) {
@@ -68,11 +73,12 @@ impl Call {
                 .and_then(find::<TimeoutError>)
                 .map(TimeoutError::limit),
             retry_after: None,
-            request_id: None,
             indeterminate: false,
             headers: RedactedHeaders::default(),
             line_cap: self.config.line_cap,
-        })
+        };
+        self.complete(&mut diagnosis);
+        diagnosis
     }
 
     /// Takes over what a layer of the same kind found below, where there was more to know.
@@ -87,7 +93,8 @@ impl Call {
             diagnosis.delivery = retried.delivery();
         }
         diagnosis.line_cap = self.config.line_cap;
-        self.hinted(diagnosis)
+        self.complete(&mut diagnosis);
+        diagnosis
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use http::{Response, response::Parts};
+use http::{Extensions, Response, response::Parts};
 use http_body::Body;
 
 use super::{
@@ -69,7 +69,7 @@ impl<B: Body> Looking<B> {
         ended: Option<Result<Response<B>, E>>,
         cx: &mut Context<'_>,
         fail: impl FnOnce(&Call, E) -> X,
-    ) -> Poll<Result<Response<ResponseBody<B>>, Failure<B, X>>> {
+    ) -> Poll<Ended<B, X>> {
         let Some(call) = self.call.as_ref() else {
             return Poll::Pending;
         };
@@ -117,6 +117,9 @@ impl<B: Body> Looking<B> {
     }
 }
 
+/// How a call ends.
+type Ended<B, X> = Result<Response<ResponseBody<B>>, Failure<B, X>>;
+
 /// What a call ends with instead of a response.
 pub(super) enum Failure<B: Body, X> {
     /// The response is to become an error.
@@ -150,15 +153,9 @@ fn refuse<B: Body>(
 }
 
 /// Tells the log of a failing response, and leaves the diagnosis in its extensions.
-fn failing<B: Body>(
-    call: &Call,
-    diagnosis: Diagnosis,
-    mut head: Parts,
-    body: ResponseBody<B>,
-) -> Step<B> {
+fn note(call: &Call, diagnosis: Diagnosis, extensions: &mut Extensions) {
     call.log(&diagnosis);
-    head.extensions.insert(diagnosis);
-    Step::Failing(Response::from_parts(head, body))
+    extensions.insert(diagnosis);
 }
 
 /// Decides what becomes of a response whose body nobody has touched yet.
@@ -172,9 +169,12 @@ fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
     match look {
         Look::Nowhere => Step::Fine(response.map(ResponseBody::plain)),
         Look::AtTrailers => {
-            let (head, body) = response.into_parts();
+            let (mut head, body) = response.into_parts();
             match call.in_headers(&head) {
-                Some(diagnosis) => failing(call, diagnosis, head, ResponseBody::plain(body)),
+                Some(diagnosis) => {
+                    note(call, diagnosis, &mut head.extensions);
+                    Step::Failing(Response::from_parts(head, ResponseBody::plain(body)))
+                }
                 None => Step::Watched(head, body),
             }
         }
@@ -182,9 +182,10 @@ fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
             Step::Fine(response.map(ResponseBody::plain))
         }
         Look::Failing { reads } if !reads || response.body().is_end_stream() => {
-            let (head, body) = response.into_parts();
+            let (mut head, body) = response.into_parts();
             let diagnosis = call.failing(&head, &Prefix::EMPTY);
-            failing(call, diagnosis, head, ResponseBody::plain(body))
+            note(call, diagnosis, &mut head.extensions);
+            Step::Failing(Response::from_parts(head, ResponseBody::plain(body)))
         }
         Look::Failing { .. } | Look::IntoBody => {
             let (head, body) = response.into_parts();
@@ -197,16 +198,19 @@ fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
 
 /// Decides what becomes of a response whose body was read as far as that helps.
 fn read<B: Body>(call: &Call, mut body: Pin<Box<Peeked<B>>>, is_failing: bool) -> Option<Step<B>> {
-    let (head, diagnosis) = body.as_mut().finish(|head, prefix| {
+    let (head, has_failed) = body.as_mut().finish(|head, prefix| {
         if is_failing {
-            Some(call.failing(head, prefix))
+            note(call, call.failing(head, prefix), &mut head.extensions);
+        } else if let Some(diagnosis) = call.inspected(head, prefix) {
+            note(call, diagnosis, &mut head.extensions);
         } else {
-            call.inspected(head, prefix)
+            return false;
         }
+        true
     })?;
-    let body = ResponseBody::peeked(body);
-    Some(match diagnosis {
-        Some(diagnosis) => failing(call, diagnosis, head, body),
-        None => Step::Fine(Response::from_parts(head, body)),
+    let response = Response::from_parts(head, ResponseBody::peeked(body));
+    Some(match has_failed {
+        true => Step::Failing(response),
+        false => Step::Fine(response),
     })
 }

@@ -57,7 +57,6 @@
 mod body;
 mod call;
 mod config;
-mod excerpt;
 mod failed;
 mod future;
 mod layer;

@@ -154,10 +154,11 @@ impl<B: Body> Peeked<B> {
     /// reading; there is nothing the second time.
     pub(super) fn finish<R>(
         self: Pin<&mut Self>,
-        show: impl FnOnce(&Parts, &Prefix<'_>) -> R,
+        show: impl FnOnce(&mut Parts, &Prefix<'_>) -> R,
     ) -> Option<(Parts, R)> {
         let this = self.project();
-        let (reader, head) = (this.reader.take()?, this.head.take()?);
+        let mut head = this.head.take()?;
+        let reader = this.reader.as_ref()?;
         let seen = || this.first.iter().chain(this.more.iter());
         let frames = || seen().filter_map(|seen| seen.item.as_ref()?.as_ref().ok()?.data_ref());
 
@@ -183,7 +184,8 @@ impl<B: Body> Peeked<B> {
             is_complete: (reader.is_complete || reader.is_settled()) && read == bytes.len() as u64,
             unread: remaining.saturating_add(read.saturating_sub(bytes.len() as u64)),
         };
-        let shown = show(&head, &prefix);
+        let shown = show(&mut head, &prefix);
+        *this.reader = None;
         Some((head, shown))
     }
 

@@ -23,6 +23,9 @@ pin_project! {
     }
 }
 
+/// What a body answers to a poll.
+type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
+
 impl<B> ResponseBody<B> {
     #[inline]
     pub(crate) fn unrecorded(inner: B) -> Self {
@@ -79,10 +82,7 @@ where
     B::Error: 'static,
 {
     #[inline(never)]
-    fn poll_recorded(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+    fn poll_recorded(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<B> {
         let mut this = self.project();
         let polled = ready!(watch(this.recording, || this.inner.as_mut().poll_frame(cx)));
         *this.has_ended = !matches!(polled, Some(Ok(_)));
@@ -111,5 +111,11 @@ impl<B> fmt::Debug for ResponseBody<B> {
         f.debug_struct("ResponseBody")
             .field("is_recorded", &self.recording.is_none())
             .finish_non_exhaustive()
+    }
+}
+
+impl<B: Default> Default for ResponseBody<B> {
+    fn default() -> Self {
+        Self::unrecorded(B::default())
     }
 }

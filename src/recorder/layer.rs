@@ -60,10 +60,9 @@ impl RecorderLayer {
     /// Begins the recording of a call, unless nothing is recorded.
     #[inline]
     pub(crate) fn begin<B: 'static>(&self, request: &mut Request<B>) -> Option<Recording> {
-        match &self.config {
-            None => None,
-            Some(config) => Some(Recording::begin(config, request)),
-        }
+        self.config
+            .as_ref()
+            .map(|config| Recording::begin(config, request))
     }
 
     /// Records nothing: every call passes through as it is, at no cost.

@@ -72,3 +72,9 @@ impl<B: Body<Data = Bytes>> Body for ResponseBody<B> {
         }
     }
 }
+
+impl<B: Default> Default for ResponseBody<B> {
+    fn default() -> Self {
+        Self::inner(B::default())
+    }
+}

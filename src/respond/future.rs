@@ -15,6 +15,7 @@ use pin_project_lite::pin_project;
 
 use super::{accept::Format, body::ResponseBody, layer::RespondLayer, problem::Problem};
 use crate::{
+    decision::retried_below,
     diagnosis::Diagnosed,
     endpoint::Target,
     error::{BoxError, find},
@@ -91,6 +92,10 @@ where
         let problem = this.config.problem(&*error, &this.target.endpoint());
         let is_head = this.target.method() == Method::HEAD;
         let mut response = respond(&problem, *this.format, is_head);
+        if let Some(retried) = retried_below(&*error) {
+            // Whoever is outside need not repeat what was given up on.
+            response.extensions_mut().insert(retried);
+        }
         if let Some(diagnosed) = find::<Diagnosed>(&*error) {
             let diagnosis = diagnosed.diagnosis().clone();
             response.extensions_mut().insert(diagnosis);

@@ -219,6 +219,15 @@ where
     }
 }
 
+/// What a layer that follows redirects sends where a body is not wanted.
+impl<B: Default> Default for ReplayBody<B> {
+    fn default() -> Self {
+        Self {
+            source: Source::Alone(B::default()),
+        }
+    }
+}
+
 impl<B> fmt::Debug for ReplayBody<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReplayBody").finish_non_exhaustive()

@@ -11,6 +11,30 @@
 //! diagnosis stands outside the retries, so that only the failure that remains is explained. The retries
 //! keep both limits, for the whole call and for one attempt, since one timer can serve both: an attempt
 //! that hangs is dropped, and repeated where it may be.
+//!
+//! # Beside tower-http
+//!
+//! *Outside* is around the stack, *inside* between the stack and the client or the service. The body of
+//! every layer here is `Default` if the one inside is, which some of these ask for.
+//!
+//! | layer | around a client | around a service |
+//! |---|---|---|
+//! | `Decompression` | inside: the message of a compressed failure is then read | either |
+//! | `Compression` | | outside: inside, the message is compressed before it is read |
+//! | `FollowRedirect` | outside: each hop is a call with a record of its own. Inside, all are one call under the first path | |
+//! | `SetSensitiveRequestHeaders` | outside: a value that is marked is removed from whatever the server says | outside |
+//! | `SetRequestId` | outside | outside |
+//! | `PropagateRequestId` | | inside, so that diagnosis and record have the id; outside as well, so that problems carry it |
+//! | `Trace` | either; it logs the URI with its query, and spans around events of ours repeat that | the same |
+//! | `CatchPanic` | | outside: the record says `proxy_internal`, and what it answers is its own. Inside, a panic is an answer with status 500, diagnosed as one |
+//! | `Cors` | | outside: a browser can then read the problems, and preflights are no calls |
+//! | `Timeout` | not inside: its 408 passes for an answer of the server's, and a write that may have been applied for one that was not. Use [`attempt_timeout`](ClientStack::attempt_timeout) | leave it out: inside, it hides which limit ran out; outside, its end of a call looks like a caller who went away |
+//!
+//! # Layers of your own
+//!
+//! A circuit breaker, a limiter or a login goes inside: `stack.layer(Breaker::new(client))`. What fails with
+//! [`Refused`](crate::Refused) is shown as not sent and is not repeated; a login that mends the call leaves
+//! no trace. The example `tool_server` has one of each.
 
 mod client;
 
@@ -141,7 +165,37 @@ impl<S> Layer<S> for ClientStack {
 }
 
 /// All layers for a service, in order. Its error is [`Infallible`](std::convert::Infallible), so that
-/// it fits an axum router.
+/// it fits an axum router, a single route, a handler, and hyper's own server.
+///
+/// With the feature `axum`, the endpoint of log and record is the matched route, `GET /users/{id}`, where
+/// the stack stands inside the router: `Router::layer`, `MethodRouter::layer`, `Handler::layer`. All clones
+/// of the service share its sink, and axum clones it for every request.
+///
+/// A caller who goes away leaves a record of class `cancelled` before the head, and one whose body was
+/// `dropped` after it. A handler that panics leaves one of class `proxy_internal`; the panic goes on. A
+/// slow one shows by the record's duration, and as `timeout` with fault `proxy` if it ran out of the limit.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use axum::{Router, body::Body, extract::Request, http::StatusCode, routing::get};
+/// use tower::ServiceExt;
+/// use tower_diagnose::{RecentCalls, ServerStack};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let calls = RecentCalls::new(1000);
+/// let app: Router = Router::new()
+///     .route("/reports", get(|| async { std::future::pending::<()>().await }))
+///     .layer(ServerStack::new(Duration::from_millis(20)).record(calls.clone()));
+///
+/// let request = Request::get("/reports").body(Body::empty()).unwrap();
+/// let response = app.oneshot(request).await.unwrap();
+/// assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+/// assert_eq!(response.headers()["content-type"], "application/problem+json");
+/// assert_eq!(calls.snapshot()[0].endpoint().to_string(), "GET /reports");
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct ServerStack {
     timeout: TimeoutLayer,

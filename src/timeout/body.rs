@@ -85,3 +85,9 @@ where
         self.inner.size_hint()
     }
 }
+
+impl<B: Default> Default for TimeoutBody<B> {
+    fn default() -> Self {
+        Self::new(B::default(), None)
+    }
+}

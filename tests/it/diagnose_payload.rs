@@ -112,7 +112,7 @@ async fn the_report_has_a_row_for_each_thing_known() {
         report,
         format!(
             "POST /orders failed (429 Too Many Requests): slow down\n  \
-             endpoint   http://api.example:8080/orders\n  \
+             endpoint   POST /orders\n  \
              class      http (fault: upstream)\n  \
              delivery   answered\n  \
              attempts   1\n  \

@@ -29,6 +29,7 @@ const VOCABULARY: &[&str] = &[
     "shape",
     "target",
     "text",
+    "texts",
     "timestamp",
 ];
 
@@ -42,6 +43,7 @@ const PURE: &[&str] = &[
     "decision",
     "diagnosis",
     "entries",
+    "excerpt",
     "extract",
     "field",
     "form",
@@ -57,6 +59,7 @@ const PURE: &[&str] = &[
     "member",
     "named",
     "needles",
+    "pass",
     "payload",
     "phrase",
     "protocol",
@@ -72,10 +75,10 @@ const PURE: &[&str] = &[
 
 /// One directory each; they never import each other.
 const LAYERS: &[&str] = &[
-    "diagnose", "dispatch", "recorder", "respond", "retry", "timeout",
+    "diagnose", "dispatch", "recorder", "reqwest", "respond", "retry", "timeout", "tonic",
 ];
 
-const STACK: &[&str] = &["stack"];
+const STACK: &[&str] = &["guide", "stack"];
 
 const FLOORS: [(&str, &[&str]); 4] = [
     ("vocabulary", VOCABULARY),

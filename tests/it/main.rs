@@ -2,6 +2,7 @@
 
 mod classify;
 mod conformance;
+mod contract;
 mod diagnose;
 mod diagnose_bodies;
 mod diagnose_inspect;
@@ -12,9 +13,12 @@ mod diagnose_server;
 mod diagnose_sockets;
 mod floors;
 mod record;
+mod server_stack;
+mod server_stack_ends;
 mod source;
 mod support;
 
+mod relogin;
 mod respond;
 mod respond_axum;
 mod retry;

@@ -243,15 +243,19 @@ async fn an_expectation_that_failed_is_returned() {
     assert_eq!(server.seen().len(), 1);
 }
 
-/// Calls, through an attempt timeout, by a connector that never connects, until `opens`.
-async fn call_by_a_hanging_connector(layer: RetryLayer, request: Request<Full<Bytes>>) -> BoxError {
+/// Calls, with a limit for each attempt, by a connector that never connects.
+async fn call_by_a_hanging_connector(
+    layer: RetryLayer,
+    attempt: Duration,
+    request: Request<Full<Bytes>>,
+) -> BoxError {
     let connector =
         service_fn(|_: Uri| std::future::pending::<std::io::Result<TokioIo<TcpStream>>>());
     let client =
         Client::builder(TokioExecutor::new()).build::<_, ReplayBody<Full<Bytes>>>(connector);
     ServiceBuilder::new()
         .layer(layer)
-        .layer(TimeoutLayer::new(Duration::from_millis(20)))
+        .layer(TimeoutLayer::new(attempt))
         .service(client)
         .oneshot(request)
         .await
@@ -264,7 +268,12 @@ async fn without_a_connection_a_timeout_is_unsent_if_connections_are_watched() {
         [(true, 3, Delivery::NotSent), (false, 1, Delivery::Unknown)]
     {
         let layer = layer().capture_connection(watched);
-        let error = call_by_a_hanging_connector(layer, request("POST", "http://h/")).await;
+        let error = call_by_a_hanging_connector(
+            layer,
+            Duration::from_millis(20),
+            request("POST", "http://h/"),
+        )
+        .await;
         assert!(is_timeout(&*error));
         let retried = find::<RetryError>(&*error).unwrap().retried();
         assert_eq!(retried.attempts(), attempts);
@@ -273,7 +282,9 @@ async fn without_a_connection_a_timeout_is_unsent_if_connections_are_watched() {
     let layer = layer()
         .capture_connection(true)
         .total_limit(Duration::from_millis(5));
-    let error = call_by_a_hanging_connector(layer, request("POST", "http://h/")).await;
+    let error =
+        call_by_a_hanging_connector(layer, Duration::from_secs(60), request("POST", "http://h/"))
+            .await;
     let retried = find::<RetryError>(&*error).unwrap().retried();
     assert_eq!(retried.stop(), StopReason::TotalLimitReached);
     assert_eq!(retried.delivery(), Delivery::NotSent);

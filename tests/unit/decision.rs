@@ -230,6 +230,27 @@ fn the_wait_is_the_longer_of_backoff_and_what_the_server_asks() {
     }
 }
 
+#[test]
+fn a_wait_too_long_to_say_is_beyond_any_limit() {
+    for (retry_after, limit, waits) in [
+        (Duration::MAX, Duration::MAX, false),
+        (Duration::MAX - SECOND, Duration::MAX, true),
+        (30 * SECOND, 30 * SECOND, true),
+        (30 * SECOND + Duration::from_nanos(1), 30 * SECOND, false),
+    ] {
+        let case = Case {
+            retry_after: Some(retry_after),
+            retry_after_limit: limit,
+            ..case()
+        };
+        assert_eq!(
+            decide(&case) == RetryDecision::Stop(StopReason::RetryAfterBeyondLimit),
+            !waits,
+            "{retry_after:?}"
+        );
+    }
+}
+
 proptest! {
     /// An un-keyed write is repeated only if it provably was not sent; no number overflows.
     #[test]

@@ -1,7 +1,10 @@
-use http::{HeaderValue, header};
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{self, CONTENT_TYPE},
+};
 
 use super::*;
-use crate::phrase::LONGEST;
+use crate::{headers::Head, phrase::LONGEST};
 
 fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
     let pairs = pairs.iter();
@@ -10,16 +13,17 @@ fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
         .collect()
 }
 
-fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted {
+fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'static> {
     let headers = headers(&[(CONTENT_TYPE, content_type)]);
     let rules = Rules { plain_text: true };
     extract(
         StatusCode::BAD_REQUEST,
-        &headers,
+        Head::read(&headers, &[]).labels,
         body.as_ref(),
         true,
         &rules,
     )
+    .into_owned()
 }
 
 #[test]
@@ -55,12 +59,15 @@ fn json_is_known_by_label_and_by_sight() {
                 Some("it is gone"),
                 "{content_type} {body}"
             );
-            assert!(matches!(extracted.text, Excerpt::Text(_)), "{content_type}");
+            assert!(
+                matches!(extracted.kind, Kind::Json | Kind::Plain),
+                "{content_type}"
+            );
         }
     }
     let unlabelled = extract(
         StatusCode::BAD_REQUEST,
-        &HeaderMap::new(),
+        Labels::default(),
         br#"{"detail":"it is gone"}"#,
         true,
         &Rules::default(),
@@ -96,7 +103,7 @@ fn html_is_never_shown_whatever_its_label() {
             let extracted = labelled(content_type, body);
             assert_eq!(extracted.message, None, "{content_type} {body}");
             assert!(
-                !matches!(extracted.text, Excerpt::Text(_)),
+                !matches!(extracted.kind, Kind::Json | Kind::Plain),
                 "{content_type} {body}"
             );
         }
@@ -167,7 +174,13 @@ fn plain_text_speaks_only_if_asked_to() {
     ] {
         let headers = headers(&[(CONTENT_TYPE, content_type)]);
         let rules = Rules { plain_text: asked };
-        let extracted = extract(StatusCode::GONE, &headers, body.as_bytes(), true, &rules);
+        let extracted = extract(
+            StatusCode::GONE,
+            Head::read(&headers, &[]).labels,
+            body.as_bytes(),
+            true,
+            &rules,
+        );
         assert_eq!(
             extracted.message.as_deref(),
             wanted,
@@ -185,10 +198,8 @@ fn plain_text_speaks_only_if_asked_to() {
         Some("it is gone")
     );
     // An excerpt is shown in any case.
-    assert_eq!(
-        labelled("text/plain", "it is gone").text,
-        Excerpt::Text("it is gone".to_owned())
-    );
+    let gone = labelled("text/plain", "it is gone");
+    assert_eq!((gone.kind, &*gone.text), (Kind::Plain, "it is gone"));
 }
 
 #[test]
@@ -210,12 +221,18 @@ fn encoded_bodies_say_nothing_unless_they_are_plain() {
         if !encoding.is_empty() {
             headers.insert(header::CONTENT_ENCODING, encoding.parse().unwrap());
         }
-        let extracted = extract(StatusCode::GONE, &headers, body, true, &Rules::default());
+        let extracted = extract(
+            StatusCode::GONE,
+            Head::read(&headers, &[]).labels,
+            body,
+            true,
+            &Rules::default(),
+        );
         assert_eq!(extracted.message.as_deref(), wanted, "{encoding} {body:?}");
         if wanted.is_none() {
             assert_eq!(
-                extracted.text,
-                Excerpt::Omitted("encoded"),
+                extracted.kind,
+                Kind::Omitted("encoded"),
                 "{encoding} {body:?}"
             );
         }
@@ -247,10 +264,10 @@ fn the_type_of_an_error_of_aws_may_be_in_a_header() {
             Some("slow down"),
         ),
     ] {
-        let headers = headers(&[(AMZN_ERRORTYPE.clone(), header)]);
+        let headers = headers(&[(HeaderName::from_static("x-amzn-errortype"), header)]);
         let extracted = extract(
             StatusCode::GONE,
-            &headers,
+            Head::read(&headers, &[]).labels,
             body.as_bytes(),
             true,
             &Rules::default(),

@@ -1,5 +1,9 @@
 use super::*;
 
+fn redacted(headers: &HeaderMap, extra: &[HeaderName]) -> RedactedHeaders {
+    Head::read(headers, extra).shown
+}
+
 fn map(pairs: &[(&'static str, &[u8])]) -> HeaderMap {
     pairs
         .iter()
@@ -114,6 +118,8 @@ fn the_most_telling_id_is_taken() {
         (&[("x-request-id", &[b'x'; 129])], None),
         (&[("content-type", b"text/html")], None),
     ] {
-        assert_eq!(request_id(&map(pairs)).as_deref(), id, "{pairs:?}");
+        let headers = map(pairs);
+        assert_eq!(request_id(&headers).as_deref(), id, "{pairs:?}");
+        assert_eq!(Head::read(&headers, &[]).request_id, id, "{pairs:?}");
     }
 }

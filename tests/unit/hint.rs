@@ -3,7 +3,7 @@ use super::*;
 fn of(class: ErrorClass, domain: FaultDomain, status: Option<u16>) -> String {
     let status = status.map(|status| StatusCode::from_u16(status).unwrap());
     let outcome = Outcome::new(class, domain, status);
-    hint(outcome, false, None).unwrap().into_owned()
+    hint(outcome, false, None, None).unwrap().into_owned()
 }
 
 #[test]
@@ -48,16 +48,16 @@ fn the_wait_is_named_where_the_server_named_it() {
             Some(StatusCode::from_u16(status).unwrap()),
         );
         let wait = Some(Duration::from_millis(wait));
-        assert_eq!(hint(outcome, false, wait).unwrap(), expected);
-        let endless = hint(outcome, false, Some(Duration::MAX));
-        assert_eq!(endless, hint(outcome, false, None));
+        assert_eq!(hint(outcome, false, wait, None).unwrap(), expected);
+        let endless = hint(outcome, false, Some(Duration::MAX), None);
+        assert_eq!(endless, hint(outcome, false, None, None));
     }
 }
 
 #[test]
 fn a_write_that_may_have_been_applied_comes_first() {
     let outcome = Outcome::new(ErrorClass::Timeout, FaultDomain::Upstream, None);
-    let hint = hint(outcome, true, None).unwrap();
+    let hint = hint(outcome, true, None, None).unwrap();
     assert!(
         hint.contains("may have been applied") && hint.contains("check before"),
         "{hint}"
@@ -113,5 +113,33 @@ fn other_failures_say_what_can_be_done() {
     ] {
         let hint = of(class, domain, None);
         assert!(hint.contains(part), "{class}: {hint}");
+    }
+}
+
+#[test]
+fn a_cause_that_the_caller_can_mend_is_named() {
+    for (class, domain, cause, part) in [
+        (
+            ErrorClass::Network,
+            FaultDomain::Upstream,
+            "ENOTFOUND",
+            "name of the host",
+        ),
+        (
+            ErrorClass::ProxyInternal,
+            FaultDomain::Proxy,
+            "invalid request",
+            "check the url",
+        ),
+        (
+            ErrorClass::Cancelled,
+            FaultDomain::Client,
+            "request body failed",
+            "request's body",
+        ),
+    ] {
+        let outcome = Outcome::new(class, domain, None);
+        let hint = hint(outcome, false, None, Some(cause)).unwrap();
+        assert!(hint.contains(part), "{cause}: {hint}");
     }
 }

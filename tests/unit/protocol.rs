@@ -12,13 +12,8 @@ const ALL: [Protocol; 5] = [
     Protocol::Grpc,
 ];
 
-fn labelled(content_type: &str, length: Option<usize>) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
-    if let Some(length) = length {
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    }
-    headers
+fn labelled(content_type: &str) -> HeaderMap {
+    HeaderMap::from_iter([(header::CONTENT_TYPE, content_type.parse().unwrap())])
 }
 
 fn only(protocol: Protocol) -> Protocols {
@@ -26,11 +21,7 @@ fn only(protocol: Protocol) -> Protocols {
 }
 
 fn found(protocol: Protocol, content_type: &str, body: &str) -> Option<Found> {
-    inspect(
-        only(protocol),
-        &labelled(content_type, None),
-        body.as_bytes(),
-    )
+    inspect(only(protocol), &labelled(content_type), body.as_bytes())
 }
 
 const JSON: &str = "application/json";
@@ -170,65 +161,45 @@ fn a_failed_tool_is_told_from_a_failed_call() {
     assert!(facts.tool_failure && !facts.jsonrpc_error);
 
     let frame = b"\x80\x00\x00\x00\x0fgrpc-status:16\r\n".as_slice();
-    let headers = labelled("application/grpc-web+proto", None);
+    let headers = labelled("application/grpc-web+proto");
     let web = inspect(only(Protocol::Grpc), &headers, frame).unwrap();
     web.note(&mut facts);
     assert_eq!(facts.grpc_status, Some(16));
 }
 
 #[test]
-fn only_small_bodies_with_the_right_label_are_looked_into() {
-    for (protocol, content_type, length, looked) in [
-        (Protocol::JsonRpc, JSON, Some(100), true),
-        (
-            Protocol::JsonRpc,
-            "Application/JSON; charset=utf-8",
-            Some(100),
-            true,
-        ),
-        (Protocol::JsonRpc, "application/json-rpc", Some(100), true),
-        (Protocol::JsonRpc, JSON, Some(101), false),
-        (Protocol::JsonRpc, JSON, Some(0), false),
-        (Protocol::JsonRpc, JSON, None, false),
-        (Protocol::JsonRpc, "text/html", Some(100), false),
-        (Protocol::JsonRpc, "application/x-ndjson", Some(100), false),
-        (Protocol::JsonRpc, "json", Some(100), false),
-        (Protocol::Mcp, "text/event-stream", Some(100), true),
-        (Protocol::Mcp, "text/event-stream", None, false),
-        (Protocol::Slack, "text/event-stream", Some(100), false),
-        (
-            Protocol::GraphQl,
-            "application/graphql-response+json",
-            Some(100),
-            true,
-        ),
-        (Protocol::Slack, JSON, Some(100), true),
-        (Protocol::Grpc, JSON, Some(100), false),
-        (Protocol::Grpc, "application/grpc", Some(100), false),
-        (Protocol::Grpc, "application/grpc+json", Some(100), false),
-        (Protocol::JsonRpc, "application/grpc+json", Some(100), false),
-        (
-            Protocol::Grpc,
-            "application/grpc-web+proto",
-            Some(100),
-            true,
-        ),
-        (Protocol::Grpc, "application/grpc-web-text", Some(100), true),
+fn only_bodies_of_the_protocols_kind_are_looked_into() {
+    for (protocol, content_type, looked) in [
+        (Protocol::JsonRpc, JSON, true),
+        (Protocol::JsonRpc, "Application/JSON; charset=utf-8", true),
+        (Protocol::JsonRpc, "application/json-rpc", true),
+        (Protocol::JsonRpc, "text/html", false),
+        (Protocol::JsonRpc, "application/x-ndjson", false),
+        (Protocol::JsonRpc, "json", false),
+        (Protocol::Mcp, "text/event-stream", true),
+        (Protocol::Slack, "text/event-stream", false),
+        (Protocol::GraphQl, "application/graphql-response+json", true),
+        (Protocol::Slack, JSON, true),
+        (Protocol::Grpc, JSON, false),
+        (Protocol::Grpc, "application/grpc", false),
+        (Protocol::Grpc, "application/grpc+json", false),
+        (Protocol::JsonRpc, "application/grpc+json", false),
+        (Protocol::Grpc, "application/grpc-web+proto", true),
+        (Protocol::Grpc, "application/grpc-web-text", true),
     ] {
-        let headers = labelled(content_type, length);
-        let looks = may_inspect(only(protocol), &headers, 100);
-        assert_eq!(looks, looked, "{protocol} {content_type} {length:?}");
-        assert!(!may_inspect(Protocols::default(), &headers, 100));
+        let headers = labelled(content_type);
+        let looks = is_labelled(only(protocol), &headers);
+        assert_eq!(looks, looked, "{protocol} {content_type}");
+        assert!(!is_labelled(Protocols::default(), &headers));
     }
-    let mut headers = labelled(JSON, Some(9));
+    let mut headers = labelled(JSON);
     headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    assert!(!may_inspect(only(Protocol::JsonRpc), &headers, 100));
+    assert!(!is_labelled(only(Protocol::JsonRpc), &headers));
     headers.insert(
         header::CONTENT_ENCODING,
         HeaderValue::from_static("identity"),
     );
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("many"));
-    assert!(!may_inspect(only(Protocol::JsonRpc), &headers, 100));
+    assert!(is_labelled(only(Protocol::JsonRpc), &headers));
 }
 
 proptest! {
@@ -236,6 +207,6 @@ proptest! {
     fn never_panics(body: Vec<u8>, label in 0_usize..4) {
         let labels = [JSON, "text/event-stream", "application/grpc-web", "application/grpc-web-text"];
         let all = ALL.into_iter().fold(Protocols::default(), Protocols::with);
-        let _ = inspect(all, &labelled(labels[label], None), &body);
+        let _ = inspect(all, &labelled(labels[label]), &body);
     }
 }

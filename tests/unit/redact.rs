@@ -130,6 +130,12 @@ fn urls_lose_userinfo_query_and_fragment() {
         ),
         ("(https://h/a?sig=x)", "(https://h/a)"),
         ("<https://u@h?x>,", "<https://h>,"),
+        // Cut off in front of the host.
+        ("see https://user:hunt", "see https://[redacted]"),
+        ("see https://user:hunt!", "see https://[redacted]!"),
+        ("see https://host:8", "see https://host:8"),
+        ("see https://host:", "see https://host:"),
+        ("see https://[::1]", "see https://[::1]"),
         (
             "postgres://app:pa/ss#w@db:5432/x down",
             "postgres://db:5432/x down",
@@ -147,6 +153,11 @@ fn urls_lose_userinfo_query_and_fragment() {
             "http://h/[redacted]/x",
         ),
         ("Cannot GET /x?api_key=abc", "Cannot GET /x"),
+        ("Cannot GET /x?filter[name]=abc.", "Cannot GET /x."),
+        (
+            "Cannot GET /x?[redacted]=abc",
+            "Cannot GET /x?[redacted]=abc",
+        ),
         (
             "Cannot POST /bot12:abc/getMe.",
             "Cannot POST /bot[redacted]/getMe.",

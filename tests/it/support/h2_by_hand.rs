@@ -5,7 +5,7 @@
 use std::{io, net::SocketAddr};
 
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
@@ -36,6 +36,34 @@ pub struct Frame {
     pub flags: u8,
     pub stream: u32,
     pub payload: Vec<u8>,
+}
+
+impl Frame {
+    /// Reads one frame, of whatever kind.
+    pub async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Self> {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).await?;
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        stream.read_exact(&mut payload).await?;
+        Ok(Self {
+            kind: head[3],
+            flags: head[4],
+            stream: u32::from_be_bytes([head[5], head[6], head[7], head[8]]),
+            payload,
+        })
+    }
+}
+
+/// Returns the bytes of one frame, with the length that its payload has.
+pub fn frame(kind: u8, flags: u8, id: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut frame = Vec::with_capacity(9 + payload.len());
+    frame.extend_from_slice(&length[1..]);
+    frame.extend_from_slice(&[kind, flags]);
+    frame.extend_from_slice(&id.to_be_bytes());
+    frame.extend_from_slice(payload);
+    frame
 }
 
 /// The server's end of a connection whose settings were exchanged.
@@ -71,28 +99,14 @@ impl Connection {
 
     /// Writes one frame.
     pub async fn write(&mut self, kind: u8, flags: u8, id: u32, payload: &[u8]) -> io::Result<()> {
-        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-        let mut frame = Vec::with_capacity(9 + payload.len());
-        frame.extend_from_slice(&length[1..]);
-        frame.extend_from_slice(&[kind, flags]);
-        frame.extend_from_slice(&id.to_be_bytes());
-        frame.extend_from_slice(payload);
-        self.stream.write_all(&frame).await
+        self.stream
+            .write_all(&frame(kind, flags, id, payload))
+            .await
     }
 
     /// Reads the next frame, of whatever kind, and acknowledges settings and pings.
     pub async fn read(&mut self) -> io::Result<Frame> {
-        let mut head = [0; 9];
-        self.stream.read_exact(&mut head).await?;
-        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-        let mut payload = vec![0; usize::try_from(length).unwrap()];
-        self.stream.read_exact(&mut payload).await?;
-        let frame = Frame {
-            kind: head[3],
-            flags: head[4],
-            stream: u32::from_be_bytes([head[5], head[6], head[7], head[8]]),
-            payload,
-        };
+        let frame = Frame::read(&mut self.stream).await?;
         if matches!(frame.kind, SETTINGS | PING) && frame.flags & ACK == 0 {
             let echo = if frame.kind == PING {
                 &*frame.payload

@@ -8,8 +8,10 @@
 
 pub mod body;
 pub mod client;
+pub mod counting;
 pub mod h1;
 pub mod h2_by_hand;
+pub mod outside;
 pub mod raw;
 pub mod scripted;
 pub mod wire;

@@ -18,6 +18,8 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
+use super::h2_by_hand::{ACK, Frame, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, frame};
+
 type Script = dyn Fn(usize, &Wired) -> Act + Send + Sync;
 
 /// What an HTTP/1 server does with a request that it has read to its end.
@@ -260,26 +262,19 @@ impl H2Server {
     }
 
     async fn serve(self, mut socket: TcpStream) -> std::io::Result<()> {
-        const HEADERS: u8 = 1;
-        const RST_STREAM: u8 = 3;
-        const SETTINGS: u8 = 4;
-        const PING: u8 = 6;
-        const GOAWAY: u8 = 7;
-
         socket.read_exact(&mut [0; 24]).await?;
         socket.write_all(&frame(SETTINGS, 0, 0, &[])).await?;
         loop {
-            let mut head = [0; 9];
-            socket.read_exact(&mut head).await?;
-            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-            let mut payload = vec![0; length as usize];
-            socket.read_exact(&mut payload).await?;
-            let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-            let is_ack = head[4] & 1 == 1;
-            match head[3] {
-                SETTINGS | PING if !is_ack => {
-                    let payload: &[u8] = if head[3] == PING { &payload } else { &[] };
-                    socket.write_all(&frame(head[3], 1, 0, payload)).await?;
+            let Frame {
+                kind,
+                flags,
+                stream,
+                payload,
+            } = Frame::read(&mut socket).await?;
+            match kind {
+                SETTINGS | PING if flags & ACK == 0 => {
+                    let payload: &[u8] = if kind == PING { &payload } else { &[] };
+                    socket.write_all(&frame(kind, ACK, 0, payload)).await?;
                 }
                 HEADERS => {
                     self.requests.fetch_add(1, Ordering::SeqCst);
@@ -314,14 +309,6 @@ impl H2Server {
             }
         }
     }
-}
-
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = (payload.len() as u32).to_be_bytes();
-    let mut frame = vec![length[1], length[2], length[3], kind, flags];
-    frame.extend(stream.to_be_bytes());
-    frame.extend(payload);
-    frame
 }
 
 /// hyper-util's client over HTTP/1.

@@ -6,7 +6,7 @@ use hyper_util::{
     client::legacy::Client,
     rt::{TokioExecutor, TokioTimer},
 };
-use tokio::io::AsyncWriteExt;
+use tokio::{io::AsyncWriteExt, sync::Notify};
 
 use super::{
     support::{
@@ -110,6 +110,38 @@ async fn a_connection_that_ends_without_an_answer() {
     .await;
     let error = fail_http2(post(resets, "body")).await;
     assert_verdict(error, &expected);
+}
+
+/// One that waits for its turn, while another is being answered.
+#[tokio::test]
+async fn a_request_left_behind_by_a_connection_that_ends() {
+    let close = Arc::new(Notify::new());
+    let closed = Arc::clone(&close);
+    let address = after_request(move |mut connection, id| {
+        let closes = Arc::clone(&closed);
+        async move {
+            // From now on there may be no stream at all.
+            let settings = [0, 3, 0, 0, 0, 0];
+            connection.write(by_hand::SETTINGS, 0, 0, &settings).await?;
+            connection.head(id, 204, true).await?;
+            closes.notified().await;
+            Ok(())
+        }
+    })
+    .await;
+    let client = client::http2();
+    client.request(post(address, "body")).await.unwrap();
+    let waiting = client.request(post(address, "body"));
+    let closing = async {
+        // The client's tasks take over what was asked for.
+        for _ in 0..50 {
+            tokio::task::yield_now().await;
+        }
+        close.notify_one();
+    };
+    let (error, ()) = tokio::join!(waiting, closing);
+    let expected = network(Delivery::Unknown, "connection closed before a response");
+    assert_verdict(error.unwrap_err(), &expected);
 }
 
 #[tokio::test]

@@ -1,0 +1,71 @@
+//! How the parts fit together, and where you may come from.
+//!
+//! # Order
+//!
+#![doc = include_str!("order.svg")]
+//!
+//! From the outside in, for a client:
+//!
+//! 1. **Recorder** sees the whole call: one record, however often it was attempted, also when the caller
+//!    drops it. A timeout *outside* of it looks like a caller who went away; inside, like a timeout.
+//! 2. **Diagnose** explains the one failure that remains after all repetitions, and reads the beginning of
+//!    that one body. Below the retries it would read every failing body.
+//! 3. **Retry** holds the limit for the whole call, and repeats.
+//! 4. **Timeout** limits one attempt. It has to stand below the retries: an attempt that hangs is then
+//!    cut, and repeated if that is safe.
+//! 5. **Dispatch** notes what really reaches the client. Whatever refuses below it (a breaker, a limiter)
+//!    counts as an attempt; put those above it.
+//!
+//! For a server:
+//!
+//! 1. **Respond** turns every error into a response, so that the stack fits a router.
+//! 2. **Recorder**, 3. **Diagnose**, 4. **Timeout** as above; a 5xx is our own fault here.
+//!
+//! A user's own circuit breaker, rate limiter or guard goes below Diagnose and above Dispatch, and fails
+//! with [`Refused`](crate::Refused): the line then says `(not sent)`.
+//!
+//! # Where you may come from
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `tower::timeout::TimeoutLayer` | [`TimeoutLayer`](crate::TimeoutLayer) | names the call and the limit; a ready answer wins a tie; bodies on request |
+//! | `tower::retry` with a `Policy` | [`RetryLayer`](crate::RetryLayer) | never repeats a write that may have arrived; replays bodies; honours `Retry-After`; no clone of the request |
+//! | `tower::retry::budget::TpsBudget` | [`RetryBudget`](crate::RetryBudget) | exact integers, refills however long idle, given back when a call is dropped |
+//! | `tower_http::trace::TraceLayer` | [`RecorderLayer`](crate::RecorderLayer) with [`TracingSink`](crate::TracingSink) | one event per call, also if dropped; body failures; never a URL |
+//! | `tower_http::timeout::TimeoutLayer` | [`TimeoutLayer`](crate::TimeoutLayer) and [`RespondLayer`](crate::RespondLayer) | an error with a name instead of an invented 408 |
+//! | `tower_http::timeout::ResponseBodyTimeoutLayer` | `TimeoutLayer::body_idle` | keeps the length of the body; a slow reader is no slow server |
+//! | `HandleErrorLayer` of axum | [`RespondLayer`](crate::RespondLayer) | RFC 9457, content negotiation |
+//! | `reqwest-middleware` | `ServiceBuilder` over a client that is a service | layers instead of middleware; nothing boxed on success |
+//! | `reqwest-retry`, `RetryTransientMiddleware` | [`RetryLayer`](crate::RetryLayer) | a POST is not repeated unless it provably did not leave, or is declared idempotent |
+//! | `reqwest-tracing` | [`RecorderLayer`](crate::RecorderLayer) | no URL in any field |
+//! | `tower-resilience` retry and time limiter | [`ClientStack`](crate::ClientStack) | errors keep their type; only what is safe is repeated |
+//! | `tower-resilience` circuit breaker, rate limiter | keep it | map its error to [`Refused`](crate::Refused) |
+//!
+//! # What others do by themselves
+//!
+//! - hyper-util's pooled client sends a request again when the connection that it was queued on closed
+//!   before the request was written. That is safe and not counted as an attempt here; switch it off with
+//!   `retry_canceled_requests(false)`.
+//! - reqwest follows redirects and repeats some failures below us, and has timeouts of its own. Let one
+//!   side do each: see the example `reqwest_client`.
+//! - tonic's channel reconnects by itself, and sends no request twice.
+//!
+//! # What is never printed
+//!
+//! A header's value, a query, userinfo; a host nowhere but in `{:#}` of an endpoint, in a payload's
+//! `endpoint` and as the target of `CONNECT`. Request secrets that a server echoes are removed from its
+//! text, and so is what looks like a credential.
+//!
+//! # What you must still watch
+//!
+//! - The errors of other libraries, reachable through `source()`, may print URLs. Print the line instead.
+//! - Your own `TraceLayer`, and logging at DEBUG in other crates, may print URLs and headers.
+//! - A path can carry secrets that look like ordinary words: name the route instead
+//!   ([`DiagnoseLayer::path_with`](crate::DiagnoseLayer::path_with)).
+//! - A server may put personal data into its message. The message is shown.
+//!
+//! # Versions
+//!
+//! Semantic versioning. Names, the grammar of the line and the keys of records and payloads are stable;
+//! hints, causes' phrases and error texts are not, and nobody should match on them. Raising the minimum
+//! Rust version is a minor version.

@@ -1,0 +1,55 @@
+//! A [`reqwest::Client`] that layers go onto.
+//!
+//! reqwest's client takes requests of its own; every layer here takes those of the `http` crate.
+//! [`ReqwestService`] stands between them. It adds no behaviour: the connection pool, TLS, proxies and
+//! headers are the client's.
+//!
+//! What the client does by itself stays hidden from the layers, so switch off what they are to do:
+//!
+//! | reqwest, by itself | switch it off by | otherwise |
+//! |---|---|---|
+//! | follows up to 10 redirects | `redirect(Policy::none())` | the line shows the first path, the answer is the last one's, and all are one attempt |
+//! | repeats a stream that the server refused | `retry(reqwest::retry::never())` | such a repetition is not counted |
+//! | repeats a request whose idle connection closed before anything was sent | cannot be | harmless: nothing had been sent |
+//! | `timeout`, off by default, runs to the end of the body | leave it off | the line says `timed out`, without the limit, which reqwest does not tell |
+//!
+//! The errors are reqwest's. What they hold of the network is found and classed like hyper's own:
+//! refused connections, names that do not resolve, resets. Note that their own text names the whole
+//! URL with its query; the line never does.
+//!
+//! A response's extensions hold reqwest's `Url` where it followed a redirect. A body is boxed on its
+//! way in and on its way out, since that is what reqwest takes and gives.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use bytes::Bytes;
+//! use http::Request;
+//! use http_body_util::Empty;
+//! use tower::{Layer, ServiceExt};
+//! use tower_diagnose::{ClientStack, ReqwestService};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let client = reqwest::Client::builder()
+//!     .redirect(reqwest::redirect::Policy::none())
+//!     .retry(reqwest::retry::never())
+//!     .build()
+//!     .unwrap();
+//! let client = ClientStack::new(Duration::from_secs(30)).layer(ReqwestService::new(client));
+//!
+//! let request = Request::get("http://127.0.0.1:1/modules?key=secret")
+//!     .body(Empty::<Bytes>::new())
+//!     .unwrap();
+//! let error = client.oneshot(request).await.unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "GET /modules failed: ECONNREFUSED (no response from server) [3 attempts]",
+//! );
+//! # }
+//! ```
+
+mod future;
+mod service;
+
+pub use self::{future::ResponseFuture, service::ReqwestService};
