@@ -62,6 +62,7 @@ impl Target {
 
     /// As [`Target::of`], but with the template of the request's extensions in place of the path, if
     /// there is one and it is short.
+    #[inline]
     pub(crate) fn templated<B>(request: &Request<B>) -> Self {
         if !request.extensions().is_empty() {
             if let Some(template) = extension::<PathTemplate>(request.extensions()) {

@@ -30,6 +30,11 @@ pin_project! {
 }
 
 impl<B> TimeoutBody<B> {
+    #[inline]
+    pub(super) fn unwatched(inner: B) -> Self {
+        Self::new(inner, None)
+    }
+
     pub(super) fn new(inner: B, watch: Option<Watch>) -> Self {
         Self {
             inner,
@@ -56,19 +61,17 @@ where
             return Poll::Ready(None);
         }
         // What is there is handed out, however late.
-        if let Poll::Ready(frame) = this.inner.poll_frame(cx) {
-            if let Some(watch) = this.watch {
-                watch.answered();
+        let polled = this.inner.poll_frame(cx);
+        if let Some(watch) = this.watch {
+            if polled.is_pending() {
+                let error = ready!(watch.poll_expired(cx));
+                *this.ended = true;
+                return Poll::Ready(Some(Err(error.into())));
             }
-            *this.ended = !matches!(frame, Some(Ok(_)));
-            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+            watch.answered();
         }
-        let Some(watch) = this.watch else {
-            return Poll::Pending;
-        };
-        let error = ready!(watch.poll_expired(cx));
-        *this.ended = true;
-        Poll::Ready(Some(Err(error.into())))
+        *this.ended = matches!(polled, Poll::Ready(None | Some(Err(_))));
+        polled.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -74,49 +74,58 @@ where
 {
     type Output = Result<Response<ResponseBody<B>>, BoxError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
-            StateProj::Running {
-                inner,
-                countdown,
-                target,
-                body,
-            } => {
-                // Inner first: an answer that is ready wins over a limit that has run out.
-                if let Poll::Ready(result) = inner.poll(cx) {
-                    return Poll::Ready(match result {
-                        Ok(response) if body.is_none() => {
-                            Ok(response.map(|body| ResponseBody::new(body, None)))
-                        }
-                        Ok(response) => Ok(watched(response, target.take(), body.take())),
-                        Err(error) => Err(error.into()),
-                    });
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.as_mut().project();
+        if let StateProj::Running { inner, body, .. } = this.state.project() {
+            // Inner first: an answer that is ready wins over a limit that has run out.
+            match inner.poll(cx) {
+                Poll::Ready(Ok(response)) if body.is_none() => {
+                    return Poll::Ready(Ok(response.map(ResponseBody::unwatched)));
                 }
-                let Some(target) = target else {
-                    return Poll::Pending;
-                };
-                let limit = countdown.limit();
-                let elapsed = ready!(countdown.poll_expired(cx));
-                let error = TimeoutError::new(target.endpoint(), limit, TimeoutScope::Head);
-                Poll::Ready(Err(error.with_elapsed(elapsed).into()))
+                Poll::Ready(Ok(response)) => return Poll::Ready(Ok(self.watched(response))),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
+                Poll::Pending => {}
             }
-            StateProj::NotReady { error } => match error.take() {
-                Some(error) => Poll::Ready(Err(error)),
-                // Polled again after its end.
-                None => Poll::Pending,
-            },
         }
+        self.poll_error(cx).map(Err)
     }
 }
 
-fn watched<B>(
-    response: Response<B>,
-    target: Option<Target>,
-    limits: Option<Arc<BodyLimits>>,
-) -> Response<ResponseBody<B>> {
-    let watch = target.zip(limits).map(|(target, limits)| {
-        let total = limits.total_for(response.headers());
-        Watch::new(target, limits, total)
-    });
-    response.map(|body| ResponseBody::new(body, watch))
+impl<F> ResponseFuture<F> {
+    /// Completes with an error where there is no answer.
+    fn poll_error(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<BoxError> {
+        match self.project().state.project() {
+            StateProj::Running {
+                countdown,
+                target: Some(target),
+                ..
+            } => {
+                let limit = countdown.limit();
+                let elapsed = ready!(countdown.poll_expired(cx));
+                let error = TimeoutError::new(target.endpoint(), limit, TimeoutScope::Head);
+                Poll::Ready(error.with_elapsed(elapsed).into())
+            }
+            StateProj::NotReady { error } => match error.take() {
+                Some(error) => Poll::Ready(error),
+                // Polled again after its end.
+                None => Poll::Pending,
+            },
+            // Nothing can run out.
+            StateProj::Running { target: None, .. } => Poll::Pending,
+        }
+    }
+
+    /// Limits the waits for the body of a response.
+    #[cold]
+    fn watched<B>(self: Pin<&mut Self>, response: Response<B>) -> Response<ResponseBody<B>> {
+        let mut watch = None;
+        if let StateProj::Running { target, body, .. } = self.project().state.project() {
+            watch = target.take().zip(body.take()).map(|(target, limits)| {
+                let total = limits.total_for(response.headers());
+                Watch::new(target, limits, total)
+            });
+        }
+        response.map(|body| ResponseBody::new(body, watch))
+    }
 }
