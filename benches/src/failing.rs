@@ -7,7 +7,6 @@ use std::{
     pin::{Pin, pin},
     process::{Command, ExitCode, Stdio},
     task::{Context, Poll, Waker},
-    time::Instant,
 };
 
 use bytes::Bytes;
@@ -235,7 +234,7 @@ impl Cost {
         let allocations = count(WARM_UP + 100).saturating_sub(count(WARM_UP)) as f64 / 100.0;
         // The least of several rounds, since noise only adds.
         let least = (0..7).map(|_| {
-            let started = Instant::now();
+            let started = tokio::time::Instant::now();
             drive(way, body, calls);
             started.elapsed()
         });
