@@ -19,7 +19,7 @@
 
 use std::{error::Error, time::Duration};
 
-use http::{Method, Request, StatusCode};
+use http::{Extensions, Method, StatusCode};
 
 use crate::{
     class::ErrorClass,
@@ -29,7 +29,8 @@ use crate::{
     extension::extension,
     marks::Marks,
     outcome::{Delivery, Facts, Idempotency},
-    retried::{NoRetry, Retried, StopReason},
+    request_timeout::RequestTimeout,
+    retried::{MaxAttempts, NoRetry, Retried, StopReason},
 };
 
 /// When a request may be sent again, by what it is and what it declares.
@@ -44,25 +45,25 @@ pub(crate) enum Permission {
 }
 
 impl Permission {
-    /// Returns the permission of `request`, whose headers have these `marks` and whose kind is
-    /// `idempotency`.
+    /// Returns the permission of a request of this method, whose headers have these `marks`.
     #[inline]
-    pub(crate) fn of<B>(
-        request: &Request<B>,
+    pub(crate) fn of(
+        method: &Method,
         marks: Marks,
+        declared: Declared,
         idempotency: Idempotency,
         only_declared: bool,
         repeat_unsent: bool,
     ) -> Self {
         // A tunnel cannot be built twice, and whoever sent `Expect` waits for an interim answer
         // that a second attempt would have to negotiate anew.
-        if *request.method() == Method::CONNECT || marks.expects {
+        if *method == Method::CONNECT || marks.expects {
             return Self::Never(StopReason::NotRetryable);
         }
-        if extension::<NoRetry>(request.extensions()).is_some() {
+        if declared.no_retry {
             return Self::Never(StopReason::Forbidden);
         }
-        if only_declared && Idempotency::declared(request).is_none() {
+        if only_declared && declared.idempotency.is_none() {
             return Self::Never(StopReason::NotIdempotent);
         }
         if idempotency.is_repeatable() {
@@ -81,6 +82,36 @@ impl Permission {
             Self::IfUnsent => Some(StopReason::NotIdempotent),
             Self::Never(reason) => Some(reason),
         }
+    }
+}
+
+/// What a request declares by its extensions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Declared {
+    idempotency: Option<Idempotency>,
+    no_retry: bool,
+    pub(crate) max_attempts: Option<u32>,
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl Declared {
+    /// Looks for each of them.
+    #[inline(never)]
+    pub(crate) fn in_extensions(extensions: &Extensions) -> Self {
+        Self {
+            idempotency: Idempotency::declared(extensions),
+            no_retry: extension::<NoRetry>(extensions).is_some(),
+            max_attempts: extension(extensions).map(|MaxAttempts(attempts)| *attempts),
+            timeout: extension(extensions).map(|RequestTimeout(limit)| *limit),
+        }
+    }
+
+    /// Returns whether the request may be repeated although it may have arrived: as it declares, or
+    /// else by what it is.
+    #[inline]
+    pub(crate) fn idempotency(&self, method: &Method, marks: Marks) -> Idempotency {
+        self.idempotency
+            .unwrap_or_else(|| Idempotency::undeclared(method, || marks))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is known of a call: its outcome, the facts behind it, whether it was delivered, whether it
 //! may be repeated.
 
-use http::{Method, Request, StatusCode};
+use http::{Extensions, Method, Request, StatusCode};
 
 use crate::{
     class::{AuditClass, ErrorClass, FaultDomain},
@@ -160,16 +160,15 @@ impl Idempotency {
     #[must_use]
     #[inline]
     pub fn of<B>(request: &Request<B>) -> Self {
-        Self::marked(request, || Marks::of(request.headers()))
+        Self::declared(request.extensions())
+            .unwrap_or_else(|| Self::undeclared(request.method(), || Marks::of(request.headers())))
     }
 
-    /// As [`Idempotency::of`], for who has looked at the headers already.
+    /// Returns what holds for a request that declares nothing, by its method and, for a write, by what
+    /// its headers say.
     #[inline]
-    pub(crate) fn marked<B>(request: &Request<B>, marks: impl FnOnce() -> Marks) -> Self {
-        if let Some(declared) = Self::declared(request) {
-            return declared;
-        }
-        match *request.method() {
+    pub(crate) fn undeclared(method: &Method, marks: impl FnOnce() -> Marks) -> Self {
+        match *method {
             Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE => Self::Safe,
             Method::PUT | Method::DELETE => Self::Idempotent,
             _ if marks().has_idempotency_key => Self::Idempotent,
@@ -178,8 +177,9 @@ impl Idempotency {
     }
 
     /// Returns what the caller declared by an extension, if anything.
-    pub(crate) fn declared<B>(request: &Request<B>) -> Option<Self> {
-        extension(request.extensions()).copied()
+    #[inline]
+    pub(crate) fn declared(extensions: &Extensions) -> Option<Self> {
+        extension(extensions).copied()
     }
 
     /// Returns whether a request of this kind may be sent again although it may have arrived.

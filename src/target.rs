@@ -5,7 +5,6 @@ use std::{borrow::Cow, fmt};
 use bytes::Bytes;
 use http::{
     Method, Request, Uri,
-    request::Parts,
     uri::{Authority, PathAndQuery, Scheme},
 };
 
@@ -14,6 +13,7 @@ use crate::{
     extension::extension,
     path::{is_plain, redact_path},
     record::PathTemplate,
+    text::copy_short,
 };
 
 /// What a layer keeps of a request on its way in, so that an [`Endpoint`] can be made if the call
@@ -60,12 +60,6 @@ impl Target {
         Self::copied(method, uri, uri.path(), None).unwrap_or_else(|| Self::cloned(method, uri))
     }
 
-    /// As [`Target::of`], of the head of a request.
-    pub(crate) fn of_parts(head: &Parts) -> Self {
-        let (method, uri) = (&head.method, &head.uri);
-        Self::copied(method, uri, uri.path(), None).unwrap_or_else(|| Self::cloned(method, uri))
-    }
-
     /// As [`Target::of`], but with the template of the request's extensions in place of the path, if
     /// there is one and it is short.
     pub(crate) fn templated<B>(request: &Request<B>) -> Self {
@@ -86,6 +80,7 @@ impl Target {
     }
 
     /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.
+    #[inline]
     pub(crate) fn in_place(method: &Method, uri: &Uri) -> Option<Self> {
         let (path, query) = (uri.path(), uri.query());
         // `http://host?query` has no path, and yet one is shown.
@@ -96,16 +91,16 @@ impl Target {
     }
 
     /// Copies the authority of `uri`, a path and a query in place, if they fit.
-    #[inline]
+    #[inline(always)]
     fn copied(method: &Method, uri: &Uri, path: &str, query: Option<&str>) -> Option<Self> {
         let method = Standard::of(method)?;
         let scheme = CommonScheme::of(uri)?;
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let mut bytes = [0; IN_PLACE];
         let (place, rest) = bytes.split_at_mut_checked(authority.len())?;
-        place.copy_from_slice(authority.as_bytes());
+        copy_short(place, authority.as_bytes());
         let (place, rest) = rest.split_at_mut_checked(path.len())?;
-        place.copy_from_slice(path.as_bytes());
+        copy_short(place, path.as_bytes());
         let path = authority.len() + path.len();
         let mut end = path;
         if let Some(query) = query {

@@ -239,6 +239,35 @@ pub(crate) fn write_cut(out: &mut (impl Write + ?Sized), text: &str, cap: usize)
     Ok(())
 }
 
+/// Copies `from` to a place of the same length.
+///
+/// Most names and values of headers have between 4 and 32 bytes. Of those the first and the last half are
+/// copied, which may overlap: half of what it takes to call for a copy of any length.
+#[inline(always)]
+pub(crate) fn copy_short(place: &mut [u8], from: &[u8]) {
+    let length = from.len();
+    if !(4..=32).contains(&length) {
+        place.copy_from_slice(from);
+    } else if length > 16 {
+        copy_ends::<16>(place, from);
+    } else if length >= 8 {
+        copy_ends::<8>(place, from);
+    } else {
+        copy_ends::<4>(place, from);
+    }
+}
+
+/// Copies the first and the last `N` bytes, which are all there are.
+#[inline(always)]
+fn copy_ends<const N: usize>(place: &mut [u8], from: &[u8]) {
+    if let (Some(place), Some(first)) = (place.first_chunk_mut::<N>(), from.first_chunk()) {
+        *place = *first;
+    }
+    if let (Some(place), Some(last)) = (place.last_chunk_mut::<N>(), from.last_chunk()) {
+        *place = *last;
+    }
+}
+
 #[cfg(test)]
 #[path = "../tests/unit/text.rs"]
 mod tests;

@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes};
 use http::{HeaderMap, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 
-use super::snapshot::Snapshot;
+use super::snapshot::{Head, Snapshot};
 
 /// How many frames without any bytes are kept at most.
 const EMPTY_FRAMES: usize = 1024;
@@ -94,8 +94,8 @@ impl<B> Default for Kept<B> {
 }
 
 impl<B> Kept<B> {
-    /// Keeps a body, or, of one that is empty, no more than its size hint.
-    pub(super) fn new(head: &Parts, body: Result<B, SizeHint>, limit: usize) -> Arc<Self> {
+    /// Keeps a head. The body is kept when [it is put there](Self::put).
+    pub(super) fn new(head: Head<'_>, limit: usize) -> Arc<Self> {
         // `Arc::default` makes it where it stays. `Arc::new` would make it on the stack and copy the
         // whole of it, a kilobyte.
         let mut kept = Arc::<Self>::default();
@@ -103,16 +103,21 @@ impl<B> Kept<B> {
         if let Some(Self { state, head: kept }) = Arc::get_mut(&mut kept) {
             let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
             state.limit = limit;
-            match body {
-                Ok(body) => {
-                    state.standing = Standing::Keeping;
-                    state.rest = Some(body);
-                }
-                Err(hint) => state.end = Some(Point { hint, is_end: true }),
-            }
             kept.fill(head);
         }
         kept
+    }
+
+    /// Keeps a body, or, of one that is empty, no more than its size hint.
+    pub(super) fn put(&mut self, body: Result<B, SizeHint>) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        match body {
+            Ok(body) => {
+                state.standing = Standing::Keeping;
+                state.rest = Some(body);
+            }
+            Err(hint) => state.end = Some(Point { hint, is_end: true }),
+        }
     }
 
     pub(super) fn restore_head(&self) -> Option<Parts> {

@@ -72,7 +72,11 @@ impl<B> Operation<B> {
 
     /// Makes the request of the next attempt, unless it cannot be made after all.
     pub(super) fn next_request(&self) -> Option<Request<ReplayBody<B>>> {
-        self.spare.request()
+        let mut request = self.spare.request()?;
+        if let Some(recorder) = &self.recorder {
+            request.extensions_mut().insert(recorder.clone());
+        }
+        Some(request)
     }
 
     /// Begins the next attempt, by this request.
@@ -214,6 +218,7 @@ impl<B> Operation<B> {
     }
 
     /// Completes when the running attempt has to end.
+    #[inline]
     pub(super) fn poll_attempt_limit(
         &mut self,
         timer: Pin<&mut Option<Sleep>>,

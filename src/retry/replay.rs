@@ -12,7 +12,10 @@ use bytes::Bytes;
 use http::{Request, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 
-use super::kept::{Kept, Standing, Step, same, whole};
+use super::{
+    kept::{Kept, Standing, Step, same, whole},
+    snapshot::Head,
+};
 use crate::{endpoint::Endpoint, error::BoxError};
 
 /// The body that the retry layer hands to the service below: the caller's own, of which what was read
@@ -52,21 +55,6 @@ impl<B: Body> ReplayBody<B> {
             source: Source::Alone(body),
         }
     }
-
-    /// Wraps the body of a request that may come to be repeated, and keeps the `head` without its
-    /// extensions and, as they are read, up to `limit` bytes of the body.
-    pub(crate) fn kept(head: &Parts, body: B, limit: usize) -> (Self, Replay<B>) {
-        if body.is_end_stream() {
-            let kept = Kept::new(head, Err(body.size_hint()), limit);
-            return (Self::once(body), Replay { kept });
-        }
-        let kept = Kept::new(head, Ok(body), limit);
-        let source = Source::Kept {
-            kept: Arc::clone(&kept),
-            attempt: 0,
-        };
-        (Self { source }, Replay { kept })
-    }
 }
 
 impl<B> ReplayBody<B> {
@@ -75,6 +63,35 @@ impl<B> ReplayBody<B> {
         Self {
             source: Source::Ended(SizeHint::with_exact(0)),
         }
+    }
+}
+
+impl<B: Body> Replay<B> {
+    /// Keeps the head of a request that may come to be repeated, and will keep up to `limit` bytes of
+    /// its body, as they are read.
+    #[inline]
+    pub(super) fn new(head: Head<'_>, limit: usize) -> Self {
+        Self {
+            kept: Kept::new(head, limit),
+        }
+    }
+
+    /// Wraps the body of the request. For the first attempt, before anything is asked of this.
+    #[inline]
+    pub(super) fn keep(&mut self, body: B) -> ReplayBody<B> {
+        let Some(kept) = Arc::get_mut(&mut self.kept) else {
+            return ReplayBody::once(body);
+        };
+        if body.is_end_stream() {
+            kept.put(Err(body.size_hint()));
+            return ReplayBody::once(body);
+        }
+        kept.put(Ok(body));
+        let source = Source::Kept {
+            kept: Arc::clone(&self.kept),
+            attempt: 0,
+        };
+        ReplayBody { source }
     }
 }
 

@@ -84,7 +84,9 @@ impl Rules {
     /// Says once that there is a request which declares nothing, where only declared ones are
     /// repeated: somebody forgot to, and would otherwise find out in the next outage.
     fn warn_if_undeclared<B>(&self, request: &Request<B>) {
-        if Idempotency::declared(request).is_none() && !self.warned.swap(true, Ordering::Relaxed) {
+        if Idempotency::declared(request.extensions()).is_none()
+            && !self.warned.swap(true, Ordering::Relaxed)
+        {
             tracing::warn!(
                 endpoint = %Endpoint::of(request),
                 "request declares no idempotency and is never repeated; further ones are not reported",

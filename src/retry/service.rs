@@ -61,7 +61,7 @@ where
     }
 
     #[inline]
-    fn call(&mut self, request: Request<B>) -> Self::Future {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let rules = &self.rules;
         let not_ready = self.not_ready.take();
         if not_ready.is_none() {
@@ -69,22 +69,19 @@ where
         }
         let terms = Terms::of(rules, &request);
         let limits = Limits::start(terms.total_limit);
-        let (head, body) = request.into_parts();
-        let (spare, body) = if terms.may_repeat() {
-            Spare::whole(&head, body, rules.replay_limit)
+        let mut spare = if terms.may_repeat() {
+            Spare::whole(&request, rules.replay_limit, terms.is_extended)
         } else {
             let is_limited = limits.total().or(rules.attempt_limit).is_some();
-            let spare = Spare::lean(&head, rules.remembers.as_deref(), is_limited);
-            (spare, ReplayBody::once(body))
+            Spare::lean(&request, rules.remembers.as_deref(), is_limited)
         };
         let service = spare.is_whole().then(|| self.inner.clone());
         // The instance that was polled ready is the one that is called; what is kept for later is a
         // clone, which has its own readiness to wait for.
-        let mut request = Request::from_parts(head, body);
         let connection = announce(rules, 1, &limits, &mut request);
         let state = match not_ready {
             None => State::Calling {
-                attempt: self.inner.call(request),
+                attempt: self.inner.call(request.map(|body| spare.wrap(body))),
             },
             Some(error) => State::NotReady { error: Some(error) },
         };

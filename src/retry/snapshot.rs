@@ -2,10 +2,12 @@
 
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version,
     request::Parts,
     uri::{Authority, PathAndQuery, Scheme},
 };
+
+use crate::text::copy_short;
 
 /// How many bytes of texts are kept in place: ten headers of an API's client, say. Together with a
 /// body's state this stays within a kilobyte, up to which allocators are fast.
@@ -20,10 +22,31 @@ const IN_PLACE: usize = 704;
 /// there are any.
 pub(super) struct Snapshot {
     lengths: Lengths,
-    /// The texts, if they fit.
-    texts: [u8; IN_PLACE],
+    /// The texts, if they fit. `None` until they are written, so that a new snapshot is made without
+    /// touching their place.
+    texts: Option<[u8; IN_PLACE]>,
     /// The texts, if they do not fit in place.
     long: Vec<u8>,
+}
+
+/// The head of a request, without its extensions, wherever it is.
+#[derive(Clone, Copy)]
+pub(super) struct Head<'a> {
+    pub(super) method: &'a Method,
+    pub(super) uri: &'a Uri,
+    pub(super) version: Version,
+    pub(super) headers: &'a HeaderMap,
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn of<B>(request: &'a Request<B>) -> Self {
+        Self {
+            method: request.method(),
+            uri: request.uri(),
+            version: request.version(),
+            headers: request.headers(),
+        }
+    }
 }
 
 /// How much of the texts is what. Nothing that is there is empty, save header values.
@@ -40,28 +63,28 @@ struct Lengths {
 }
 
 /// Copies all texts of `head` to the front of `place`, if they are not too long.
-fn write(head: &Parts, place: &mut [u8]) -> Option<Lengths> {
+fn write(head: Head<'_>, place: &mut [u8]) -> Option<Lengths> {
     let room = place.len();
     let method = head.method.as_str();
     let scheme = head.uri.scheme_str().unwrap_or_default();
     let authority = head.uri.authority();
     let authority = authority.map_or("", |authority| authority.as_str());
-    let path = path_and_query(&head.uri);
+    let path = path_and_query(head.uri);
     let place = put(place, method)?;
     let place = put(place, scheme)?;
     let place = put(place, authority)?;
     let mut place = put(place, path)?;
-    for (name, value) in &head.headers {
-        let mark = Mark::of(name, value);
-        let name = name.as_str().as_bytes();
-        let value = value.as_bytes();
+    for (name, value) in head.headers {
+        let is_sensitive = value.is_sensitive();
+        let (name, value) = (name.as_str().as_bytes(), value.as_bytes());
+        let mark = Mark::new(name.len(), value.len(), is_sensitive);
         let length = Mark::LENGTH + name.len() + value.len();
         let (here, rest) = place.split_at_mut_checked(length)?;
         let (mark_place, here) = here.split_first_chunk_mut()?;
         *mark_place = mark.0.to_ne_bytes();
         let (name_place, value_place) = here.split_at_mut_checked(name.len())?;
-        name_place.copy_from_slice(name);
-        value_place.copy_from_slice(value);
+        copy_short(name_place, name);
+        copy_short(value_place, value);
         place = rest;
     }
     Some(Lengths {
@@ -76,9 +99,10 @@ fn write(head: &Parts, place: &mut [u8]) -> Option<Lengths> {
     })
 }
 
+#[inline]
 fn put<'a>(place: &'a mut [u8], text: &str) -> Option<&'a mut [u8]> {
     let (here, rest) = place.split_at_mut_checked(text.len())?;
-    here.copy_from_slice(text.as_bytes());
+    copy_short(here, text.as_bytes());
     Some(rest)
 }
 
@@ -98,9 +122,9 @@ impl Mark {
     const LENGTH: usize = size_of::<u64>();
     const SENSITIVE: u64 = 1 << 16;
 
-    fn of(name: &HeaderName, value: &HeaderValue) -> Self {
-        let sensitive = u64::from(value.is_sensitive()) * Self::SENSITIVE;
-        Self((value.len() as u64) << 17 | sensitive | name.as_str().len() as u64)
+    fn new(name: usize, value: usize, is_sensitive: bool) -> Self {
+        let sensitive = u64::from(is_sensitive) << Self::SENSITIVE.trailing_zeros();
+        Self((value as u64) << 17 | sensitive | name as u64)
     }
 
     fn name_length(&self) -> usize {
@@ -116,8 +140,8 @@ impl Mark {
     }
 }
 
-fn length(head: &Parts) -> usize {
-    let uri = &head.uri;
+fn length(head: Head<'_>) -> usize {
+    let uri = head.uri;
     let headers = head
         .headers
         .iter()
@@ -137,14 +161,16 @@ impl Snapshot {
     pub(super) fn empty() -> Self {
         Self {
             lengths: Lengths::default(),
-            texts: [0; IN_PLACE],
+            texts: None,
             long: Vec::new(),
         }
     }
 
     /// Copies `head`.
-    pub(super) fn fill(&mut self, head: &Parts) {
-        self.lengths = write(head, &mut self.texts).unwrap_or_else(|| {
+    #[inline]
+    pub(super) fn fill(&mut self, head: Head<'_>) {
+        let texts = self.texts.insert([0; IN_PLACE]);
+        self.lengths = write(head, texts).unwrap_or_else(|| {
             self.long = vec![0; length(head)];
             write(head, &mut self.long).unwrap_or_default()
         });
@@ -155,10 +181,9 @@ impl Snapshot {
     /// `None` is for what should never be: a part that was made by force and does not pass for what it
     /// is a second time.
     pub(super) fn restore(&self) -> Option<Parts> {
-        let texts = if self.long.is_empty() {
-            &self.texts
-        } else {
-            &*self.long
+        let texts = match &self.texts {
+            Some(texts) if self.long.is_empty() => &texts[..],
+            _ => &self.long,
         };
         // One copy, of which the URI and all header values are slices.
         let mut reader = Reader {

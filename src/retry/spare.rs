@@ -1,7 +1,10 @@
-use http::{Extensions, HeaderName, Request, Version, request::Parts};
+use http::{Extensions, HeaderName, Request, Version};
 use http_body::Body;
 
-use super::replay::{Replay, ReplayBody};
+use super::{
+    replay::{Replay, ReplayBody},
+    snapshot::Head,
+};
 use crate::{
     endpoint::{Endpoint, Target},
     remembered::Remembered,
@@ -27,40 +30,57 @@ pub(super) enum Spare<B> {
 }
 
 impl<B: Body> Spare<B> {
-    /// Keeps all of a request, with up to `limit` bytes of its body.
+    /// Keeps all of a request; of its body, when that is [wrapped](Self::wrap), up to `limit` bytes.
+    ///
+    /// Its extensions are copied only if it `is_extended`: the recorder alone is put back by whoever
+    /// has it.
     #[inline]
-    pub(super) fn whole(head: &Parts, body: B, limit: usize) -> (Self, ReplayBody<B>) {
-        if head.headers.is_empty() && body.is_end_stream() && body.size_hint().exact() == Some(0) {
-            if let Some(target) = Target::in_place(&head.method, &head.uri) {
-                let spare = Self::Short {
+    pub(super) fn whole(request: &Request<B>, limit: usize, is_extended: bool) -> Self {
+        let extensions = match is_extended {
+            true => request.extensions().clone(),
+            false => Extensions::new(),
+        };
+        if has_neither_headers_nor_body(request) {
+            if let Some(target) = Target::in_place(request.method(), request.uri()) {
+                return Self::Short {
                     target,
-                    version: head.version,
-                    extensions: clone_of(&head.extensions),
+                    version: request.version(),
+                    extensions,
                 };
-                return (spare, ReplayBody::once(body));
             }
         }
-        let (body, replay) = ReplayBody::kept(head, body, limit);
-        let extensions = clone_of(&head.extensions);
-        (Self::Whole { replay, extensions }, body)
+        Self::Whole {
+            replay: Replay::new(Head::of(request), limit),
+            extensions,
+        }
     }
 
     /// Keeps of a request what our errors will need: for a diagnosis, which wants the credentials in
     /// `names` remembered, or for a limit.
     #[inline]
-    pub(super) fn lean(head: &Parts, names: Option<&[HeaderName]>, is_limited: bool) -> Self {
+    pub(super) fn lean(
+        request: &Request<B>,
+        names: Option<&[HeaderName]>,
+        is_limited: bool,
+    ) -> Self {
         match names {
-            Some(names) => {
-                let Parts {
-                    method,
-                    uri,
-                    headers,
-                    ..
-                } = head;
-                Self::Lean(Remembered::of(method, uri, headers, names))
-            }
-            None if is_limited => Self::Lean(Remembered::only(Target::of_parts(head))),
+            Some(names) => Self::Lean(Remembered::of(
+                request.method(),
+                request.uri(),
+                request.headers(),
+                names,
+            )),
+            None if is_limited => Self::Lean(Remembered::only(Target::of(request))),
             None => Self::Nothing,
+        }
+    }
+
+    /// Wraps the body for the first attempt.
+    #[inline]
+    pub(super) fn wrap(&mut self, body: B) -> ReplayBody<B> {
+        match self {
+            Self::Whole { replay, .. } => replay.keep(body),
+            Self::Short { .. } | Self::Lean(_) | Self::Nothing => ReplayBody::once(body),
         }
     }
 }
@@ -123,6 +143,12 @@ impl<B> Spare<B> {
             Self::Nothing => return None,
         })
     }
+}
+
+#[inline]
+fn has_neither_headers_nor_body<B: Body>(request: &Request<B>) -> bool {
+    let body = request.body();
+    request.headers().is_empty() && body.is_end_stream() && body.size_hint().exact() == Some(0)
 }
 
 /// Spares the copying where there is nothing to copy, as in most requests.

@@ -1,11 +1,13 @@
 use std::time::Duration;
 
-use http::{Extensions, Request};
+use http::Request;
 
 use super::rules::Rules;
 use crate::{
-    call::CallRecorder, decision::Permission, extension::extension, marks::Marks,
-    outcome::Idempotency, request_timeout::RequestTimeout, retried::MaxAttempts,
+    call::CallRecorder,
+    decision::{Declared, Permission},
+    marks::Marks,
+    outcome::Idempotency,
 };
 
 /// What a request allows: by what it is, and by what it declares.
@@ -15,43 +17,42 @@ pub(super) struct Terms {
     pub(super) max_attempts: u32,
     pub(super) total_limit: Option<Duration>,
     pub(super) recorder: Option<CallRecorder>,
+    /// The request has extensions beside the recorder.
+    pub(super) is_extended: bool,
 }
 
 impl Terms {
     #[inline(always)]
     pub(super) fn of<B>(rules: &Rules, request: &Request<B>) -> Self {
         let marks = Marks::of(request.headers());
-        let idempotency = Idempotency::marked(request, || marks);
+        let mut recorder = None;
+        let mut is_extended = false;
+        let mut declared = Declared::default();
+        if !request.extensions().is_empty() {
+            recorder = CallRecorder::of(request.extensions()).cloned();
+            // A recorded call brings along nothing else, as a rule.
+            is_extended = request.extensions().len() > usize::from(recorder.is_some());
+            if is_extended {
+                declared = Declared::in_extensions(request.extensions());
+            }
+        }
+        let idempotency = declared.idempotency(request.method(), marks);
         let permission = Permission::of(
-            request,
+            request.method(),
             marks,
+            declared,
             idempotency,
             rules.only_declared,
             rules.repeat_unsent,
         );
-        let mut terms = Self {
+        let own_limit = declared.timeout.filter(|_| rules.request_timeout_is_total);
+        Self {
             idempotency,
             permission,
-            max_attempts: rules.max_attempts,
-            total_limit: rules.total_limit,
-            recorder: None,
-        };
-        if !request.extensions().is_empty() {
-            terms.amend(rules, request.extensions());
-        }
-        terms
-    }
-
-    #[inline(never)]
-    fn amend(&mut self, rules: &Rules, extensions: &Extensions) {
-        self.recorder = CallRecorder::of(extensions).cloned();
-        if let Some(MaxAttempts(attempts)) = extension(extensions) {
-            self.max_attempts = (*attempts).max(1);
-        }
-        if rules.request_timeout_is_total {
-            if let Some(RequestTimeout(limit)) = extension(extensions) {
-                self.total_limit = Some(*limit);
-            }
+            max_attempts: declared.max_attempts.unwrap_or(rules.max_attempts),
+            total_limit: own_limit.or(rules.total_limit),
+            recorder,
+            is_extended,
         }
     }
 

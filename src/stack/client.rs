@@ -113,45 +113,46 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let diagnosed = || poll_diagnosed(this.attempts, this.looking, this.diagnose, cx);
         if this.recording.is_some() {
+            let diagnosed =
+                || poll_diagnosed(this.attempts, this.looking, this.diagnose, |body| body, cx);
             return recorded(this.recording, diagnosed);
         }
-        Poll::Ready(match ready!(diagnosed()) {
-            Ok(response) => Ok(response.map(ResponseBody::unrecorded)),
-            Err(error) => Err(error),
-        })
+        let unrecorded = ResponseBody::unrecorded;
+        poll_diagnosed(this.attempts, this.looking, this.diagnose, unrecorded, cx)
     }
 }
 
 /// Polls the attempts, and diagnoses what they come to. A good answer is all there is to most calls: its
-/// way is here, all others are elsewhere.
-#[inline]
-fn poll_diagnosed<S, F, B, R>(
-    attempts: Pin<&mut retry::ResponseFuture<S, F, B, R>>,
+/// way is here, all others are elsewhere. `wrap` puts something around the body.
+#[inline(always)]
+fn poll_diagnosed<S, F, B, R, W>(
+    mut attempts: Pin<&mut retry::ResponseFuture<S, F, B, R>>,
     looking: &mut Option<Box<Looking<R>>>,
     diagnose: &DiagnoseLayer,
+    wrap: impl Fn(diagnose::ResponseBody<R>) -> W,
     cx: &mut Context<'_>,
-) -> Poll<Result<Response<diagnose::ResponseBody<R>>, Diagnosed>>
+) -> Poll<Result<Response<W>, Diagnosed>>
 where
     retry::ResponseFuture<S, F, B, R>: Future<Output = Result<Response<R>, BoxError>>,
     R: Body,
 {
-    if let Some(looking) = looking {
-        return looking.poll_client(None, cx);
-    }
-    let mut attempts = attempts;
-    match ready!(attempts.as_mut().poll(cx)) {
-        Ok(response) if diagnose.is_plain(response.status()) => {
-            Poll::Ready(Ok(response.map(diagnose::ResponseBody::plain)))
-        }
-        result => {
-            let call = Call::recalled(diagnose, attempts.recall());
-            looking
-                .insert(Box::new(Looking::new(call)))
-                .poll_client(Some(result), cx)
-        }
-    }
+    let looked = match looking {
+        Some(looking) => looking.poll_client(None, cx),
+        None => match ready!(attempts.as_mut().poll(cx)) {
+            Ok(response) if diagnose.is_plain(response.status()) => {
+                let body = |body| wrap(diagnose::ResponseBody::plain(body));
+                return Poll::Ready(Ok(response.map(body)));
+            }
+            result => {
+                let call = Call::recalled(diagnose, attempts.recall());
+                looking
+                    .insert(Box::new(Looking::new(call)))
+                    .poll_client(Some(result), cx)
+            }
+        },
+    };
+    looked.map_ok(|response| response.map(wrap))
 }
 
 impl<S, F, E, B, R: Body> fmt::Debug for ResponseFuture<S, F, E, B, R> {

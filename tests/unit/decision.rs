@@ -2,6 +2,8 @@ use std::io;
 
 use proptest::prelude::*;
 
+use http::Request;
+
 use super::*;
 use crate::{error::Refused, retried::MaxAttempts};
 
@@ -15,8 +17,9 @@ fn request(method: &str, headers: &[(&str, &str)]) -> Request<()> {
 
 fn permission(request: &Request<()>, only_declared: bool, repeat_unsent: bool) -> Permission {
     Permission::of(
-        request,
+        request.method(),
         Marks::of(request.headers()),
+        Declared::in_extensions(request.extensions()),
         Idempotency::of(request),
         only_declared,
         repeat_unsent,

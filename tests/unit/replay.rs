@@ -13,9 +13,19 @@ use script::{Act, Broken, Script, all, look, read, trailers};
 #[path = "script.rs"]
 mod script;
 
+/// Keeps a body under a head, and wraps it for the first attempt.
+pub(super) fn kept_with<B: Body>(
+    head: &Parts,
+    body: B,
+    limit: usize,
+) -> (ReplayBody<B>, Replay<B>) {
+    let mut replay = Replay::new(Head::of(&Request::from_parts(head.clone(), ())), limit);
+    (replay.keep(body), replay)
+}
+
 fn kept<B: Body>(body: B, limit: usize) -> (ReplayBody<B>, Replay<B>) {
     let head = Request::new(()).into_parts().0;
-    ReplayBody::kept(&head, body, limit)
+    kept_with(&head, body, limit)
 }
 
 fn next<B>(replay: &Replay<B>) -> ReplayBody<B> {

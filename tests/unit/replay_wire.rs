@@ -16,7 +16,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::*;
+use super::{tests::kept_with, *};
 
 /// A body that is fed from elsewhere, and of which nothing is known beforehand.
 struct Fed(mpsc::Receiver<Frame<Bytes>>);
@@ -104,7 +104,7 @@ where
     assert!(bare.contains(expected), "{bare}");
     assert_eq!(wire(head, ReplayBody::once(make())).await, bare);
     for read_before in 0..4 {
-        let (mut first, replay) = ReplayBody::kept(head, make(), 100);
+        let (mut first, replay) = kept_with(head, make(), 100);
         for _ in 0..read_before {
             let _ = first.frame().await;
         }
@@ -115,10 +115,10 @@ where
         }
     }
     // Past the limit, and after the last attempt was made.
-    let (first, replay) = ReplayBody::kept(head, make(), 1);
+    let (first, replay) = kept_with(head, make(), 1);
     assert_eq!(wire(head, first).await, bare);
     drop(replay);
-    let (first, replay) = ReplayBody::kept(head, make(), 100);
+    let (first, replay) = kept_with(head, make(), 100);
     drop(replay);
     assert_eq!(wire(head, first).await, bare);
 }
@@ -160,7 +160,7 @@ async fn an_attempt_that_is_answered_early_leaves_the_body_to_the_next() {
     let (feed, body) = mpsc::channel(16);
     feed.try_send(data("abc")).unwrap();
     let head = head("PUT");
-    let (first, replay) = ReplayBody::kept(&head, Fed(body), 100);
+    let (first, replay) = kept_with(&head, Fed(body), 100);
     let (mut early, answer) = send(&head, first);
     assert!(read(&mut early).await.0.ends_with("\r\n\r\n3\r\nabc\r\n"));
     let refusal = b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n";
@@ -190,7 +190,7 @@ async fn an_attempt_whose_early_answer_is_good_goes_on_sending() {
     let (feed, body) = mpsc::channel(16);
     feed.try_send(data("abc")).unwrap();
     let head = head("PUT");
-    let (first, replay) = ReplayBody::kept(&head, Fed(body), 100);
+    let (first, replay) = kept_with(&head, Fed(body), 100);
     let (mut peer, answer) = send(&head, first);
     read(&mut peer).await;
     peer.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
@@ -231,7 +231,7 @@ async fn over_http2_too_half_a_body_never_looks_like_a_whole_one() {
     feed.try_send(data("abc")).unwrap();
     let mut head = head("PUT");
     head.uri = "http://h/x".parse().unwrap();
-    let (first, replay) = ReplayBody::kept(&head, Fed(body), 100);
+    let (first, replay) = kept_with(&head, Fed(body), 100);
     let early = client.send_request(Request::from_parts(head, first)).await;
     assert_eq!(early.unwrap().status(), 200);
     let pending = timeout(Duration::from_secs(1), bodies.recv()).await;

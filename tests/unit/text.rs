@@ -124,3 +124,13 @@ proptest! {
         prop_assert!(text.starts_with(out.strip_suffix('…').unwrap_or(&out)) || text.starts_with(&out));
     }
 }
+
+#[test]
+fn a_text_of_any_length_is_copied_whole() {
+    let text: Vec<u8> = (0..=100).collect();
+    for length in 0..=text.len() {
+        let mut place = vec![255; length];
+        copy_short(&mut place, &text[..length]);
+        assert_eq!(place, text[..length], "{length} bytes");
+    }
+}

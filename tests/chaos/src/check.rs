@@ -9,7 +9,7 @@ use crate::{
     plan::{CallPlan, Plan},
     server::{Arrival, BodySeen},
     settings::{Budget, Hook},
-    tap::{AttemptLog, Seen, What},
+    tap::{AttemptLog, Piece, Seen, What},
     texts,
 };
 
@@ -221,7 +221,11 @@ impl Case<'_> {
             if head.status.as_u16() >= 400 && record.outcome().is_none() {
                 wrong("outcome", "none".to_owned(), head.status.to_string());
             }
-            let said_end = self.attempts.last().is_some_and(|attempt| attempt.said_end);
+            // After the end of a stream, a reset can still follow.
+            let said_end = self.attempts.last().is_some_and(|attempt| {
+                let is_trailers = |piece: &Piece| matches!(piece.what, What::Trailers(_));
+                attempt.said_end || attempt.body.iter().any(is_trailers)
+            });
             let has_failed = self.told.body == Some(What::Error) && !said_end;
             let expected = match &self.told.body {
                 Some(What::End) => Some(BodyEnd::Complete),

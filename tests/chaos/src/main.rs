@@ -16,6 +16,7 @@ use std::{
 };
 
 use peak_alloc::PeakAlloc;
+use tokio::time::Instant;
 use tower_diagnose_chaos::{logs, panics, plan::Plan, run, soak, support::counting};
 
 #[global_allocator]
@@ -74,7 +75,7 @@ fn replay(seed: u64) -> bool {
 }
 
 fn play(from: u64, count: u64) -> bool {
-    let began = tokio::time::Instant::now();
+    let began = Instant::now();
     let played = AtomicU64::new(0);
     let (counts, failures) = run::many(from..from.saturating_add(count), 1, |_| {
         let played = played.fetch_add(1, Ordering::Relaxed) + 1;

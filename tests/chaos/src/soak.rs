@@ -9,7 +9,11 @@ use std::{
     time::Duration,
 };
 
-use tokio::{runtime::Builder, task::JoinSet, time::sleep};
+use tokio::{
+    runtime::Builder,
+    task::JoinSet,
+    time::{Instant, sleep},
+};
 
 use crate::{
     caller::{self, End},
@@ -199,7 +203,7 @@ async fn work(
 
 /// Looks at the memory, every second, until the time is up.
 async fn watch(length: Duration, tally: &Tally, live: fn() -> usize) -> Vec<u64> {
-    let began = tokio::time::Instant::now();
+    let began = Instant::now();
     let mut memory = Vec::new();
     while began.elapsed() < length {
         sleep(Duration::from_secs(1)).await;

@@ -121,11 +121,6 @@ impl Body for Steps {
         self.polls.fetch_add(1, SeqCst);
         self.as_ref().get_ref().state.lock().unwrap().step(cx)
     }
-
-    #[expect(
-        clippy::clone_on_copy,
-        reason = "it is not `Copy` before http-body 1.1"
-    )]
     fn size_hint(&self) -> SizeHint {
         self.length
             .map_or_else(SizeHint::default, SizeHint::with_exact)

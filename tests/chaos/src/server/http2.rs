@@ -80,30 +80,6 @@ impl Connection {
         }
     }
 
-    fn settings(&mut self) -> Vec<u8> {
-        let mut payload = Vec::new();
-        let mut put = |id: u16, value: u32| {
-            payload.extend(id.to_be_bytes());
-            payload.extend(value.to_be_bytes());
-        };
-        if self.pen.goes_wrong(20) {
-            let random = &mut self.random;
-            match random.below(8) {
-                // No stream may be opened, or one.
-                0 => put(3, random.below(2) as u32),
-                // No body may be sent, little of it, or more than there may be.
-                1 => put(4, *random.pick(&[0, 1, 100, 0x7fff_ffff, 0x8000_0000])),
-                2 => put(5, *random.pick(&[0, 100, 16_384, 0xff_ffff, 0xffff_ffff])),
-                3 => put(6, random.below(100) as u32),
-                4 => put(2, random.below(3) as u32),
-                5 => put(0x99, 1),
-                6 => put(1, 0),
-                _ => payload.extend([0, 1, 2]),
-            }
-        }
-        payload
-    }
-
     async fn frame(&mut self) -> Step<Frame> {
         loop {
             let mut bytes = self.buffer.as_slice();
@@ -342,11 +318,8 @@ impl Connection {
         }
         let body = &answer.body;
         let is_over = answer.is_bare || body.is_empty() && answer.trailers.is_empty();
-        let block = if wrong && random.percent(6) {
-            random.noise(20)
-        } else {
-            head(answer.status, &headers)
-        };
+        let garbled = (wrong && random.percent(6)).then(|| random.noise(20));
+        let block = garbled.unwrap_or_else(|| head(answer.status, &headers));
         let ends = if is_over { END_STREAM } else { 0 };
         out.extend(split_head(id, ends, &block));
         if !is_over {
@@ -359,14 +332,13 @@ impl Connection {
                     && answer.trailers.is_empty()
                     && !answer.is_endless
                     && !(wrong && random.percent(10));
+                let ends = if is_last { END_STREAM } else { 0 };
                 if random.percent(10) {
                     // Padding; a frame has room for it beside the piece.
                     let piece = &piece[..piece.len().min(FRAME - 40)];
                     let padded = [&[7][..], piece, &[0; 7]].concat();
-                    let ends = if is_last { END_STREAM } else { 0 };
                     out.extend(frame(DATA, PADDED | ends, id, &padded));
                 } else {
-                    let ends = if is_last { END_STREAM } else { 0 };
                     out.extend(frame(DATA, ends, id, piece));
                 }
             }
@@ -377,8 +349,7 @@ impl Connection {
         }
         if answer.is_endless {
             // As much as fits into the client's window, or more.
-            let count = *self.random.pick(&[60, 60, 400]);
-            for _ in 0..count {
+            for _ in 0..*self.random.pick(&[60, 60, 400]) {
                 self.pen.write(&frame(DATA, 0, id, &[b'z'; FRAME])).await?;
             }
             return Ok(());
@@ -390,9 +361,8 @@ impl Connection {
                 .await?;
         }
         if wrong && self.random.percent(30) {
-            // Twice is once too often.
-            let code = self.error();
-            self.reset(id, code).await?;
+            let twice = self.error();
+            self.reset(id, twice).await?;
         }
         Ok(())
     }

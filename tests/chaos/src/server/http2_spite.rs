@@ -8,6 +8,31 @@ use super::{
 use crate::support::h2_by_hand::{ACK, DATA, END_HEADERS, HEADERS, PING, SETTINGS, frame};
 
 impl Connection {
+    /// Draws the settings that open the connection.
+    pub(super) fn settings(&mut self) -> Vec<u8> {
+        let mut payload = Vec::new();
+        let mut put = |id: u16, value: u32| {
+            payload.extend(id.to_be_bytes());
+            payload.extend(value.to_be_bytes());
+        };
+        if self.pen.goes_wrong(20) {
+            let random = &mut self.random;
+            match random.below(8) {
+                // No stream may be opened, or one.
+                0 => put(3, random.below(2) as u32),
+                // No body may be sent, little of it, or more than there may be.
+                1 => put(4, *random.pick(&[0, 1, 100, 0x7fff_ffff, 0x8000_0000])),
+                2 => put(5, *random.pick(&[0, 100, 16_384, 0xff_ffff, 0xffff_ffff])),
+                3 => put(6, random.below(100) as u32),
+                4 => put(2, random.below(3) as u32),
+                5 => put(0x99, 1),
+                6 => put(1, 0),
+                _ => payload.extend([0, 1, 2]),
+            }
+        }
+        payload
+    }
+
     /// Sends frames that nobody needs.
     pub(super) async fn spite(&mut self) -> Step {
         let id = self.some_stream();

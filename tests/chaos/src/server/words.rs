@@ -157,7 +157,7 @@ fn sentence(random: &mut Random, call: &CallPlan) -> String {
         5 => "line one\r\nline two\u{1b}[31m red\u{202e} evil\u{2028}end\u{7}".to_owned(),
         6 => "Größe überschritten \u{1f980} 文字化け ".repeat(1 + random.index(40)),
         7 => "word ".repeat(random.index(3_000)),
-        8 => secret.to_string(),
+        8 => secret.to_owned(),
         9 => format!("{{\"message\":\"inner {secret} words\"}}"),
         10 => format!("password={secret}, and that's \"that\""),
         _ => "x".repeat(random.index(1_000)),
