@@ -128,11 +128,10 @@ impl Case {
     }
 
     /// Instructions of one call, by callgrind: two runs that differ only in the number of calls.
-    pub fn instructions(self) -> Option<f64> {
-        const CALLS: u64 = 500;
-        let few = self.collected(CALLS)?;
-        let many = self.collected(CALLS * 2)?;
-        Some(many.saturating_sub(few) as f64 / CALLS as f64)
+    pub fn instructions(self, calls: u64) -> Option<f64> {
+        let few = self.collected(calls)?;
+        let many = self.collected(calls * 2)?;
+        Some(many.saturating_sub(few) as f64 / calls as f64)
     }
 
     fn collected(self, calls: u64) -> Option<u64> {
