@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::{
     attempts::{AttemptEnd, AttemptRecord, Attempts},
     endpoint::{Endpoint, Target},
-    extension::extension,
+    extensions::extension,
     outcome::{Delivery, Facts, Outcome},
     record::PathTemplate,
     retried::Retried,

@@ -14,7 +14,12 @@ use crate::{
 /// A POSIX or resolver code where one is known, else a phrase; never the text of a library, which
 /// may hold a host.
 pub(crate) fn cause(error: &(dyn Error + 'static)) -> Cow<'static, str> {
-    Cow::Borrowed(match read(error) {
+    cause_of(&read(error))
+}
+
+/// Returns the same of an error that was read already.
+pub(crate) fn cause_of(failure: &Failure<'_>) -> Cow<'static, str> {
+    Cow::Borrowed(match *failure {
         Failure::Overloaded => "service overloaded",
         Failure::Refused(refused) => return Cow::Owned(one_line(refused.reason()).into_owned()),
         Failure::InvalidArgument(argument) => return Cow::Owned(argument.to_string()),
@@ -37,13 +42,17 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> Cow<'static, str> {
 
 /// Returns whether our own side refused before anything left: the line ends `(not sent)`.
 pub(crate) fn is_refusal(error: &(dyn Error + 'static)) -> bool {
-    let refused = matches!(
-        read(error),
+    // An earlier attempt may have got further than the last one.
+    refuses(&read(error)) && delivery(error) == Delivery::NotSent
+}
+
+/// Returns whether our own side refused.
+pub(crate) fn refuses(failure: &Failure<'_>) -> bool {
+    matches!(
+        failure,
         Failure::Overloaded
             | Failure::Refused(_)
             | Failure::InvalidArgument(_)
             | Failure::InvalidRequest
-    );
-    // An earlier attempt may have got further than the last one.
-    refused && delivery(error) == Delivery::NotSent
+    )
 }

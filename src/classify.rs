@@ -43,12 +43,21 @@ use crate::{
 /// ```
 #[must_use]
 pub fn classify(error: Option<&(dyn Error + 'static)>, facts: &Facts) -> Option<Outcome> {
-    use {ErrorClass as Class, FaultDomain as Domain};
-
     // Classified already, by a layer that knew more.
     if let Some(diagnosed) = error.and_then(find::<Diagnosed>) {
         return Some(diagnosed.diagnosis().outcome());
     }
+    classify_read(error.map(|error| (error, read(error))), facts)
+}
+
+/// Classifies an error that was read already, and is no [`Diagnosed`].
+pub(crate) fn classify_read(
+    failed: Option<(&(dyn Error + 'static), Failure<'_>)>,
+    facts: &Facts,
+) -> Option<Outcome> {
+    use {ErrorClass as Class, FaultDomain as Domain};
+
+    let (error, failure) = failed.unzip();
     let status = facts.last_status;
     let outcome = |class, domain| Some(Outcome::new(class, domain, status));
     match status {
@@ -62,7 +71,6 @@ pub fn classify(error: Option<&(dyn Error + 'static)>, facts: &Facts) -> Option<
         ) => return outcome(Class::Auth, Domain::Upstream),
         _ => {}
     }
-    let failure = error.map(read);
     match failure {
         Some(Failure::Overloaded | Failure::Refused(_)) => {
             return outcome(Class::ProxyPolicy, Domain::Proxy);

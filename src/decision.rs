@@ -26,11 +26,11 @@ use crate::{
     classify::classify,
     diagnosis::Diagnosed,
     error::{RetryError, find},
-    extension::extension,
-    marks::Marks,
+    extensions::extension,
     outcome::{Delivery, Facts, Idempotency},
     request_timeout::RequestTimeout,
     retried::{MaxAttempts, NoRetry, Retried, StopReason},
+    retry_marks::Marks,
 };
 
 /// When a request may be sent again, by what it is and what it declares.

@@ -27,11 +27,13 @@ fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
     if let Some(inner) = own::<h2::Error>(error).and_then(h2::Error::get_io) {
         return Some(inner);
     }
-    if let Some(inner) = in_one::<Arc<dyn Error + Send + Sync>>(error) {
-        return Some(&**inner);
-    }
-    if let Some(inner) = in_one::<Arc<dyn Error>>(error) {
-        return Some(&**inner);
+    if may_hold(error) || size_of_val(error) == size_of::<Arc<dyn Error>>() {
+        if let Some(inner) = in_one::<Arc<dyn Error + Send + Sync>>(error) {
+            return Some(&**inner);
+        }
+        if let Some(inner) = in_one::<Arc<dyn Error>>(error) {
+            return Some(&**inner);
+        }
     }
     error.source()
 }
@@ -39,9 +41,20 @@ fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
 /// Returns `error` as an `E`, if it is one, inside up to three boxes and `Arc`s: `Box<E>` and `Arc<E>`
 /// are errors of their own type, whose source is that of `E`, so that a walk passes `E` by.
 pub(crate) fn own<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    if !may_hold(error) {
+        return error.downcast_ref();
+    }
     in_two::<E>(error)
         .or_else(|| in_two::<Box<E>>(error).map(|error| &**error))
         .or_else(|| in_two::<Arc<E>>(error).map(|error| &**error))
+}
+
+/// Returns whether `error` may be a `Box` or an `Arc` of another: it is of their size, and not one of
+/// those which are so by chance and common. So that most are compared with one type instead of 27.
+fn may_hold(error: &(dyn Error + 'static)) -> bool {
+    size_of_val(error) == size_of::<Box<()>>()
+        && !error.is::<io::Error>()
+        && !error.is::<hyper::Error>()
 }
 
 fn in_two<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {

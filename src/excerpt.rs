@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt::Write, sync::OnceLock};
 
 use crate::{
-    mask::mask,
+    json_mask::mask,
     redact::Scrubber,
     secrets::Secrets,
     target::Address,

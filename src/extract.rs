@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use http::{HeaderValue, StatusCode};
 
-use crate::{charset, form, headers::Labels, html, json, phrase, sse, xml};
+use crate::{charset, form, headers::Labels, html, json, json_phrase, sse, xml};
 
 /// What a response says of its failure. Raw: neither scrubbed nor on one line.
 #[derive(Default)]
@@ -74,7 +74,7 @@ pub(crate) fn extract<'a>(
         body(status, label, charset, is_encoded, prefix, rules)
     };
     let aws_type = labels.error_type.map(|value| text_of(Some(value)));
-    if let Some(name) = aws_type.and_then(|name| phrase::aws_name(Cow::Borrowed(name))) {
+    if let Some(name) = aws_type.and_then(|name| json_phrase::aws_name(Cow::Borrowed(name))) {
         extracted.prefix(&name);
     } else if label == Label::AwsJson {
         // Some services have the type in a member `code` instead.
@@ -88,7 +88,7 @@ pub(crate) fn extract<'a>(
             Some(stripped) => Cow::Owned(stripped),
             None => message,
         };
-        let message = phrase::bounded(message);
+        let message = json_phrase::bounded(message);
         (!message.trim_ascii().is_empty() && !message.trim().is_empty()).then_some(message)
     });
     extracted
@@ -105,7 +105,7 @@ impl Extracted<'_> {
     /// Returns whether the message may have lost its end to the limit.
     pub(crate) fn is_shortened(&self) -> bool {
         // The limit falls between characters.
-        let limit = phrase::LONGEST - 3;
+        let limit = json_phrase::LONGEST - 3;
         self.message
             .as_ref()
             .is_some_and(|text| text.len() >= limit)
@@ -228,7 +228,7 @@ fn from_events(status: StatusCode, text: &str) -> Extracted<'static> {
         let mut extracted = match data.as_bytes().first() {
             Some(b'{' | b'[' | b'"') => from_json(status, Label::Json, data),
             _ => Extracted {
-                message: phrase::clean(Cow::Borrowed(data), status),
+                message: json_phrase::clean(Cow::Borrowed(data), status),
                 ..Extracted::default()
             },
         };
@@ -249,7 +249,7 @@ fn plain<'a>(status: StatusCode, text: &'a str, rules: &Rules) -> Extracted<'a> 
     }
     let message = rules
         .plain_text
-        .then(|| phrase::clean(Cow::Borrowed(text), status));
+        .then(|| json_phrase::clean(Cow::Borrowed(text), status));
     Extracted {
         message: message.flatten(),
         kind: Kind::Plain,

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::phrase::{clean, is_code};
+use crate::json_phrase::{clean, is_code};
 
 /// Returns whether an unlabelled text is such a form.
 pub(crate) fn is_form(text: &str) -> bool {

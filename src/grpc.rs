@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName};
 
-use crate::{form, found::Found};
+use crate::{form, protocol_found::Found};
 
 static GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 static GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use http::StatusCode;
 
 use crate::{
-    entries::Entries, field::Rank, lexer::Lexer, member::Role, phrase::clean, words::Words,
+    json_entries::Entries, json_field::Rank, json_lexer::Lexer, json_member::Role,
+    json_phrase::clean, json_words::Words,
 };
 
 /// How many times JSON may stand in a string of JSON.

@@ -21,15 +21,12 @@ const METHOD_CAP: usize = 32;
 pub(crate) fn write_line(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
     let message = Message::of(diagnosis);
     let cap = diagnosis.line_cap;
-    let whole = |out: &mut dyn Write, path_cap, message_cap| {
-        write_endpoint(out, &diagnosis.endpoint, path_cap)?;
-        message.write_opening(out, diagnosis)?;
-        write_cut(out, message.text, message_cap)?;
-        message.write_end(out, diagnosis)
-    };
     // Most lines fit as they are, and go out in one piece.
     let mut short = Short::new();
-    if whole(&mut short, PATH_CAP, usize::MAX).is_ok() {
+    if message
+        .write_whole(&mut short, diagnosis, PATH_CAP, usize::MAX)
+        .is_ok()
+    {
         // The message has room for one character at least.
         let least = usize::from(message.text.is_empty());
         if short.len + least <= cap {
@@ -44,11 +41,11 @@ pub(crate) fn write_line(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Res
     let head = counted(|out| write_endpoint(out, &diagnosis.endpoint, path_cap))?;
     let message_cap = room.saturating_sub(head).max(1);
     if head <= room.saturating_sub(1) {
-        return whole(out, path_cap, message_cap);
+        return message.write_whole(out, diagnosis, path_cap, message_cap);
     }
     // Not even the frame fits.
     let mut limited = Limited::new(out, cap.saturating_sub(1));
-    whole(&mut limited, path_cap, message_cap)?;
+    message.write_whole(&mut limited, diagnosis, path_cap, message_cap)?;
     if cap > 0 {
         out.write_char('…')
     } else {
@@ -56,14 +53,22 @@ pub(crate) fn write_line(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Res
     }
 }
 
-fn write_endpoint(out: &mut dyn Write, endpoint: &Endpoint, path_cap: usize) -> fmt::Result {
+fn write_endpoint(
+    out: &mut (impl Write + ?Sized),
+    endpoint: &Endpoint,
+    path_cap: usize,
+) -> fmt::Result {
     write_cut(out, endpoint.method().as_str(), METHOD_CAP)?;
     out.write_char(' ')?;
     write_path(out, endpoint, path_cap)
 }
 
 /// Writes the path on one line, cut to `cap` characters.
-pub(crate) fn write_path(out: &mut dyn Write, endpoint: &Endpoint, cap: usize) -> fmt::Result {
+pub(crate) fn write_path(
+    out: &mut (impl Write + ?Sized),
+    endpoint: &Endpoint,
+    cap: usize,
+) -> fmt::Result {
     let path = endpoint.path();
     if path.bytes().all(|byte| byte.is_ascii_graphic()) {
         write_cut(out, path, cap)
@@ -110,7 +115,21 @@ impl<'a> Message<'a> {
         }
     }
 
-    fn write_opening(&self, out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
+    /// Writes the line, with the path and the text cut to so many characters.
+    fn write_whole(
+        &self,
+        out: &mut (impl Write + ?Sized),
+        diagnosis: &Diagnosis,
+        path_cap: usize,
+        text_cap: usize,
+    ) -> fmt::Result {
+        write_endpoint(out, &diagnosis.endpoint, path_cap)?;
+        self.write_opening(out, diagnosis)?;
+        write_cut(out, self.text, text_cap)?;
+        self.write_end(out, diagnosis)
+    }
+
+    fn write_opening(&self, out: &mut (impl Write + ?Sized), diagnosis: &Diagnosis) -> fmt::Result {
         out.write_str(" failed")?;
         if let (Some(status), None) = (diagnosis.status(), &diagnosis.cause) {
             match status.canonical_reason() {
@@ -123,7 +142,7 @@ impl<'a> Message<'a> {
         out.write_str(": ")
     }
 
-    fn write_end(&self, out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
+    fn write_end(&self, out: &mut (impl Write + ?Sized), diagnosis: &Diagnosis) -> fmt::Result {
         out.write_str(self.tail)?;
         match diagnosis.attempts {
             0 | 1 => Ok(()),

@@ -5,9 +5,9 @@ use http::{Extensions, Method, Request, StatusCode};
 
 use crate::{
     class::{AuditClass, ErrorClass, FaultDomain},
-    extension::extension,
-    marks::Marks,
+    extensions::extension,
     names::names,
+    retry_marks::Marks,
 };
 
 /// How a failed call ended: the class, whose fault it was, and the status if one came.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::shape;
+use crate::secret_shape;
 
 /// What stands for a secret in everything we print.
 pub(crate) const REDACTED: &str = "[redacted]";
@@ -40,7 +40,9 @@ pub(crate) fn is_plain(path: &str) -> bool {
     let mut segments = path.as_bytes().split(|byte| *byte == b'/');
     segments.all(|segment| match segment {
         [b'b' | b'B', b'o' | b'O', ..] => false,
-        [first, second, ..] => segment.len() < MIXED && !shape::may_start(*first, Some(*second)),
+        [first, second, ..] => {
+            segment.len() < MIXED && !secret_shape::may_start(*first, Some(*second))
+        }
         _ => true,
     })
 }
@@ -51,8 +53,9 @@ pub(crate) fn keeps(segment: &str) -> Option<&str> {
     if is_bot_token(segment) {
         return segment.get(..3);
     }
-    let is_secret =
-        is_jwt(segment) || is_mixed(segment) || shape::prefixed_key(first, segment).is_some();
+    let is_secret = is_jwt(segment)
+        || is_mixed(segment)
+        || secret_shape::prefixed_key(first, segment).is_some();
     is_secret.then_some("")
 }
 

@@ -10,7 +10,9 @@ use http::{
     header::{CONTENT_ENCODING, CONTENT_TYPE},
 };
 
-use crate::{charset, found::Found, grpc, json, lexer::Lexer, names::names, phrase, sse};
+use crate::{
+    charset, grpc, json, json_lexer::Lexer, json_phrase, names::names, protocol_found::Found, sse,
+};
 
 /// A protocol whose failures may come with status 200.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -267,7 +269,7 @@ fn tool_message(text: String) -> Option<String> {
     let inner = inner.then(|| json::read(&text, false, StatusCode::OK).message);
     match inner.flatten() {
         Some(message) => Some(message.into_owned()),
-        None => phrase::clean(Cow::Owned(text), StatusCode::OK).map(Cow::into_owned),
+        None => json_phrase::clean(Cow::Owned(text), StatusCode::OK).map(Cow::into_owned),
     }
 }
 

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use http::Uri;
 
 use crate::{
-    needles::Needles,
-    pass::{KINDS, Kind, Pass},
     path::REDACTED,
+    redact_needles::Needles,
+    redact_pass::{KINDS, Kind, Pass},
+    secret_shape,
     secrets::Secrets,
-    shape,
     target::Address,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 ///
 /// What goes: what this request sent (the credentials in `secrets`; the query's values, the userinfo
 /// and the secret segments of the path of `uri`), as whole tokens of 8 or more characters, raw,
-/// percent-decoded and as JSON escapes them; what looks like a credential ([`shape`]); the values of
+/// percent-decoded and as JSON escapes them; what looks like a credential ([`secret_shape`]); the values of
 /// JSON members and parameters that are called `password`, `token` and the like, or that echo the
 /// request; and of every URL or reference the userinfo, the query and the fragment.
 ///
@@ -62,7 +62,7 @@ impl<'s> Scrubber<'s> {
             rest = behind;
             match KINDS[usize::from(*byte)] {
                 Kind::Word => {
-                    if shape::may_start(*byte, behind.first().copied()) {
+                    if secret_shape::may_start(*byte, behind.first().copied()) {
                         return false;
                     }
                     let is_word = |byte: &&u8| KINDS[usize::from(**byte)] == Kind::Word;

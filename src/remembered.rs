@@ -23,7 +23,7 @@ impl Default for Remembered {
 }
 
 impl Remembered {
-    /// Remembers what was called, and the credentials that were sent: see [`Secrets::of`].
+    /// Remembers what was called, and the credentials that were sent: see [`Secrets`].
     #[inline]
     pub(crate) fn of(
         method: &Method,

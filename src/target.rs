@@ -10,7 +10,7 @@ use http::{
 
 use crate::{
     endpoint::Endpoint,
-    extension::extension,
+    extensions::extension,
     path::{is_plain, redact_path},
     record::PathTemplate,
     text::copy_short,

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::phrase::{clean, is_code};
+use crate::json_phrase::{clean, is_code};
 
 /// Deeper elements are not told apart.
 const DEPTH_LIMIT: usize = 32;

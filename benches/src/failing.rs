@@ -18,13 +18,14 @@ use tower::{Layer, Service};
 use tower_diagnose::{DiagnoseLayer, ResponseExt};
 
 /// What the server answers.
-const BODIES: [&str; 6] = [
+const BODIES: [&str; 7] = [
     "json",
     "problem",
     "json 16k",
     "html 1m",
     "empty",
     "json, ten headers",
+    "json, authorized",
 ];
 
 /// How it is told. The first is the bare answer, read to its end.
@@ -74,7 +75,7 @@ struct Answering {
 impl Answering {
     fn new(name: &str) -> Option<Self> {
         let (kind, body) = match name {
-            "json" | "json, ten headers" => (
+            "json" | "json, ten headers" | "json, authorized" => (
                 "application/json",
                 r#"{"error":"not_found","message":"no module named 'billing'"}"#.to_owned(),
             ),
@@ -104,6 +105,12 @@ impl Answering {
         };
         let mut request = Request::new(());
         *request.uri_mut() = http::Uri::from_static("http://api.example/api/modules/billing");
+        if name.ends_with("authorized") {
+            let credentials = HeaderValue::from_static("Bearer 0123456789abcdef0123456789abcdef");
+            request
+                .headers_mut()
+                .insert(header::AUTHORIZATION, credentials);
+        }
         Some(Self {
             request,
             kind,

@@ -29,22 +29,24 @@ struct Cost {
 }
 
 impl Cost {
+    /// Of a case in all.
     fn of(case: Case) -> Self {
         Self {
-            nanoseconds: case.nanoseconds(),
+            nanoseconds: case.nanoseconds_beside(case).0,
             instructions: case.instructions(500),
             allocations: case.allocations(),
         }
     }
 
-    fn over(self, bare: Self) -> Self {
+    /// Of what a case adds to the bare service.
+    fn added(case: Case, bare: &Self) -> Self {
+        let name = "bare";
+        let (with, without) = case.nanoseconds_beside(Case { name, ..case });
+        let instructions = case.instructions(500).zip(bare.instructions);
         Self {
-            nanoseconds: self.nanoseconds - bare.nanoseconds,
-            instructions: self
-                .instructions
-                .zip(bare.instructions)
-                .map(|(all, bare)| all - bare),
-            allocations: self.allocations - bare.allocations,
+            nanoseconds: with - without,
+            instructions: instructions.map(|(all, bare)| all - bare),
+            allocations: case.allocations() - bare.allocations,
         }
     }
 
@@ -84,18 +86,21 @@ impl Table {
     fn measure(pending: u32) -> Self {
         let mut rows: Vec<(&str, [Cost; SHAPES])> = Vec::new();
         for name in PEERS.iter().chain(OURS).copied() {
-            let mut costs = Shape::ALL.map(|shape| {
-                Cost::of(Case {
-                    name,
-                    shape,
-                    pending,
-                })
-            });
-            if let Some((_, bare)) = rows.first() {
-                for (cost, bare) in costs.iter_mut().zip(bare) {
-                    *cost = cost.over(*bare);
+            let case = |shape| Case {
+                name,
+                shape,
+                pending,
+            };
+            let costs = match rows.first() {
+                None => Shape::ALL.map(|shape| Cost::of(case(shape))),
+                Some((_, bare)) => {
+                    let mut costs = *bare;
+                    for (cost, shape) in costs.iter_mut().zip(Shape::ALL) {
+                        *cost = Cost::added(case(shape), cost);
+                    }
+                    costs
                 }
-            }
+            };
             rows.push((name, costs));
         }
         Self(rows)

@@ -5,9 +5,9 @@ use std::{borrow::Cow, error::Error};
 use super::call::Call;
 use crate::{
     call::CallRecorder,
-    cause,
+    cause::{cause_of, refuses},
     class::{ErrorClass, FaultDomain},
-    classify::{self, classify},
+    classify::{self, classify_read},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, TimeoutError, find},
     excerpt::Excerpt,
@@ -15,6 +15,7 @@ use crate::{
     outcome::{Delivery, Facts, Outcome},
     text::one_line,
     texts::Texts,
+    transport::read,
 };
 
 impl Call {
@@ -40,11 +41,16 @@ impl Call {
                 CallRecorder::snapshot,
             )
         };
-        let outcome = match error {
-            Some(error) => classify(Some(error), &facts),
+        let failure = error.map(read);
+        let cause = failure
+            .as_ref()
+            .map_or(Cow::Borrowed("internal error"), cause_of);
+        let is_refusal = failure.as_ref().is_some_and(refuses);
+        let outcome = match error.zip(failure) {
             None => seen.and_then(CallRecorder::failure),
+            failed => classify_read(failed, &facts),
         };
-        let cause = match error.map_or(Cow::Borrowed("internal error"), cause::cause) {
+        let cause = match cause {
             // What a guard says may name the address that it turned away.
             Cow::Owned(text) => Cow::Owned(self.scrubber().scrub(&text).into_owned()),
             Cow::Borrowed(phrase) => Cow::Borrowed(phrase),
@@ -64,7 +70,7 @@ impl Call {
                 Cow::Owned(line) => line.into(),
                 Cow::Borrowed(_) => cause,
             }),
-            not_sent: delivery == Delivery::NotSent && error.is_some_and(cause::is_refusal),
+            not_sent: delivery == Delivery::NotSent && is_refusal,
             delivery,
             attempts: retried
                 .map_or(facts.requests, |retried| retried.attempts())

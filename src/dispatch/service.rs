@@ -7,7 +7,7 @@ use super::{
     attempt::{Attempt, refused},
     future::ResponseFuture,
 };
-use crate::kept::Kept;
+use crate::kept_error::Kept;
 
 /// Notes every attempt that it passes on. See the [module](crate::dispatch).
 #[derive(Clone, Debug)]

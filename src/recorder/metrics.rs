@@ -14,7 +14,7 @@ const TEMPLATES: usize = 256;
 /// What the limits leave no label for.
 const OTHER: &str = "other";
 
-/// Reports every call to the recorder of the [`metrics`](::metrics) crate.
+/// Reports every call to the recorder of the `metrics` crate.
 ///
 /// | metric | kind | labels |
 /// |---|---|---|

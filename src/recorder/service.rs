@@ -13,7 +13,7 @@ use super::{
     layer::Config,
     recording::{Recording, watch},
 };
-use crate::kept::Kept;
+use crate::kept_error::Kept;
 
 /// Records every call once. See the [module](crate::recorder).
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use crate::{
     classify::{as_error, classify, delivery},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, find},
-    extension::extension,
+    extensions::extension,
     grpc,
     headers::request_id,
     outcome::{Delivery, Facts, Outcome},

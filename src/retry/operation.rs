@@ -27,7 +27,7 @@ use crate::{
     },
     endpoint::Endpoint,
     error::{BoxError, RetryError, TimeoutError, TimeoutScope, is_timeout},
-    extension::extension,
+    extensions::extension,
     outcome::{Delivery, Idempotency},
     remembered::Remembered,
     retried::{Retried, StopReason},

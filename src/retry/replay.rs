@@ -115,7 +115,7 @@ impl<B> Replay<B> {
     /// that is read.
     ///
     /// `None` if [`Replay::can_replay`] is false. Best made when the service is ready for it: until it is
-    /// made, or [`Replay::claim`] is called, the attempt before may still read past the limit.
+    /// made, or the layer has decided to repeat, the attempt before may still read past the limit.
     pub(crate) fn request(&self) -> Option<Request<ReplayBody<B>>> {
         let head = self.kept.restore_head()?;
         let source = self.supersede()?;

@@ -6,8 +6,8 @@ use super::rules::Rules;
 use crate::{
     call::CallRecorder,
     decision::{Declared, Permission},
-    marks::Marks,
     outcome::Idempotency,
+    retry_marks::Marks,
 };
 
 /// What a request allows: by what it is, and by what it declares.

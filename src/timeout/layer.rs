@@ -4,7 +4,7 @@ use http::Request;
 use tower_layer::Layer;
 
 use super::{limits::BodyLimits, service::Timeout};
-use crate::{endpoint::Endpoint, extension::extension, request_timeout::RequestTimeout};
+use crate::{endpoint::Endpoint, extensions::extension, request_timeout::RequestTimeout};
 
 /// Limits how long a response may take. See the [module](super) for an example.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use http::{
 };
 
 use super::*;
-use crate::{headers::Head, phrase::LONGEST};
+use crate::{headers::Head, json_phrase::LONGEST};
 
 fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
     let pairs = pairs.iter();

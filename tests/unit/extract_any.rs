@@ -7,7 +7,7 @@ use http::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::{headers::Head, phrase::LONGEST};
+use crate::{headers::Head, json_phrase::LONGEST};
 
 fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
     let pairs = pairs.iter();

@@ -3,7 +3,7 @@
 use http::{HeaderMap, StatusCode, header};
 
 use super::{Extracted, Kind, Rules, extract};
-use crate::{headers::Head, mask::mask};
+use crate::{headers::Head, json_mask::mask};
 
 fn of(status: u16, content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'static> {
     let mut headers = HeaderMap::new();

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use crate::{
-    entries::Entries,
-    field::{Rank, Slot},
-    phrase::{is_code, join},
+    json_entries::Entries,
+    json_field::{Rank, Slot},
+    json_phrase::{is_code, join},
 };
 
 /// What an object says, as far as it has been read.

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use crate::{
-    entries::Entries,
-    field::{Field, Rank, Slot, field},
     json::Reader,
-    phrase::{aws_name, dotted, is_own_number, is_screaming, join, shorten},
-    words::Words,
+    json_entries::Entries,
+    json_field::{Field, Rank, Slot, field},
+    json_phrase::{aws_name, dotted, is_own_number, is_screaming, join, shorten},
+    json_words::Words,
 };
 
 /// Nothing deeper than this is looked at.

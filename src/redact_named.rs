@@ -192,5 +192,5 @@ fn backwards(name: &str) -> impl Iterator<Item = u8> {
 }
 
 #[cfg(test)]
-#[path = "../tests/unit/named.rs"]
+#[path = "../tests/unit/redact_named.rs"]
 mod tests;

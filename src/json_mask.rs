@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{field::is_hidden, lexer::Lexer};
+use crate::{json_field::is_hidden, json_lexer::Lexer};
 
 /// Returns `text` with everything hidden that an excerpt may not show: echoes of the request,
 /// internals of the server, what is named like a secret. Ends soon after `limit` bytes of that, and

@@ -285,5 +285,5 @@ const fn zeros(word: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "../tests/unit/lexer.rs"]
+#[path = "../tests/unit/json_lexer.rs"]
 mod tests;

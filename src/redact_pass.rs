@@ -3,10 +3,10 @@
 use std::{borrow::Cow, ops::Range};
 
 use crate::{
-    named::{self, is_reference_end},
-    needles::Needles,
     path::{REDACTED, keeps},
-    shape,
+    redact_named::{self, is_reference_end},
+    redact_needles::Needles,
+    secret_shape,
     text::is_word,
 };
 
@@ -75,7 +75,7 @@ impl<'p, 'a> Pass<'p, 'a> {
                 Kind::Word => {
                     if word.is_none() {
                         let next = self.bytes.get(at + 1).copied();
-                        if shape::may_start(byte, next) || self.needles.may_start(byte) {
+                        if secret_shape::may_start(byte, next) || self.needles.may_start(byte) {
                             break;
                         }
                         word = Some(at);
@@ -104,7 +104,7 @@ impl<'p, 'a> Pass<'p, 'a> {
         };
         match KINDS[usize::from(byte)] {
             Kind::Word => {
-                if !self.secret(shape::secret_at(self.text, self.at, byte)) {
+                if !self.secret(secret_shape::secret_at(self.text, self.at, byte)) {
                     self.word = Some(self.at);
                     self.at += 1;
                 }
@@ -172,8 +172,8 @@ impl<'p, 'a> Pass<'p, 'a> {
             b':' if word.is_some() => self.authority(),
             b'/' => self.segment(),
             b'?' => self.query(),
-            b':' => self.range(named::member(self.text, self.copied, self.at)),
-            b'=' => self.range(named::parameter(self.text, word, self.at)),
+            b':' => self.range(redact_named::member(self.text, self.copied, self.at)),
+            b'=' => self.range(redact_named::parameter(self.text, word, self.at)),
             b'\\' => self.at += self.escape(),
             b'%' if self.hex(self.at + 1, 2) => self.at += 3,
             0x1b => self.control_sequence(),

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::{
     path::{REDACTED, keeps},
+    secret_shape::is_boundary,
     secrets::{SHORTEST, Secrets, Sent},
-    shape::is_boundary,
     target::Address,
 };
 
@@ -381,5 +381,5 @@ fn from_base64(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "../tests/unit/needles.rs"]
+#[path = "../tests/unit/redact_needles.rs"]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::phrase::{LONGEST, join};
+use crate::json_phrase::{LONGEST, join};
 
 /// How many texts are kept; nobody reads more.
 const KEPT: usize = 16;
