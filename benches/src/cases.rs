@@ -7,7 +7,8 @@ use tower::{
     timeout::TimeoutLayer as TowerTimeoutLayer, util::MapErrLayer,
 };
 use tower_diagnose::{
-    CallRecord, ClientStack, DiagnoseLayer, DispatchLayer, RecorderLayer, RetryLayer, TimeoutLayer,
+    CallRecord, ClientStack, DiagnoseLayer, DispatchLayer, RecorderLayer, RetryLayer, ServerStack,
+    TimeoutLayer,
 };
 use tower_http::{
     timeout::TimeoutLayer as HttpTimeoutLayer,
@@ -53,6 +54,7 @@ pub const OURS: &[&str] = &[
     "client stack",
     "client stack, sent only",
     "client stack, recorded",
+    "server stack",
 ];
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -123,6 +125,7 @@ pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Outpu
         "client stack, recorded" => {
             visitor.visit(ClientStack::new(LIMIT).record(nothing).layer(bare))
         }
+        "server stack" => visitor.visit(ServerStack::new(LIMIT).layer(bare)),
         _ => return None,
     })
 }

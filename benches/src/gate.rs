@@ -4,9 +4,19 @@ use std::{collections::BTreeMap, fmt::Write, fs, path::PathBuf, process::ExitCod
 
 use crate::{cases::OURS, measure::Case, requests::Shape};
 
-/// How many per cent a case may add before it fails: another compiler or another version of a
-/// dependency moves counts by a few.
+/// How many per cent a case may add before it fails, and how many instructions at least. Counts do not
+/// depend on the machine's speed or load, but on the compiler, and a little on the C library, whose
+/// `memcpy` and allocator differ from version to version and from processor to processor.
 const TOLERANCE: f64 = 5.0;
+const TOLERATED: f64 = 40.0;
+
+/// Calls of a run under callgrind.
+const CALLS: u64 = 200;
+
+/// Returns whether a case is worth the time: credentials change only what a diagnosis remembers.
+fn is_gated(name: &str, shape: Shape) -> bool {
+    shape != Shape::Auth || matches!(name, "bare" | "diagnose" | "client stack")
+}
 
 fn baseline() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("baseline.txt")
@@ -21,8 +31,8 @@ fn measured() -> Option<BTreeMap<String, (f64, f64)>> {
             shape,
             pending: 1,
         };
-        let (instructions, allocations) = (bare.instructions()?, bare.allocations());
-        for name in OURS {
+        let (instructions, allocations) = (bare.instructions(CALLS)?, bare.allocations());
+        for name in OURS.iter().filter(|name| is_gated(name, shape)) {
             let case = Case {
                 name,
                 shape,
@@ -30,7 +40,7 @@ fn measured() -> Option<BTreeMap<String, (f64, f64)>> {
             };
             let key = format!("{name} | {}", shape.name());
             let row = (
-                case.instructions()? - instructions,
+                case.instructions(CALLS)? - instructions,
                 case.allocations() - allocations,
             );
             rows.insert(key, row);
@@ -72,7 +82,7 @@ pub fn check() -> ExitCode {
             dearer += 1;
             continue;
         };
-        let limit = may + (may.abs() * TOLERANCE / 100.0).max(20.0);
+        let limit = may + (may.abs() * TOLERANCE / 100.0).max(TOLERATED);
         if *instructions > limit || *allocations > may_allocate + 0.01 {
             println!(
                 "{key}: {instructions:.0} instructions and {allocations:.2} allocations, \

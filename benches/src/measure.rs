@@ -24,6 +24,9 @@ const WARM_UP: u64 = 200;
 /// When the earlier timer is due: before the limits of the cases, after the end of the longest run.
 const EARLIER: Duration = Duration::from_secs(20);
 
+/// Rounds of a measurement of time.
+const ROUNDS: u32 = 15;
+
 /// One case over one shape of request.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
@@ -111,28 +114,32 @@ impl Case {
         count.0 as f64 / f64::from(CALLS)
     }
 
-    /// Nanoseconds of one call: the least of several rounds, since noise only adds.
-    pub fn nanoseconds(self) -> f64 {
-        const CALLS: u32 = 20_000;
-        let (least, _) = self.drive(0, |drive| {
-            (0..7)
-                .map(|_| {
-                    let started = tokio::time::Instant::now();
-                    drive(u64::from(CALLS));
-                    started.elapsed()
-                })
-                .min()
-                .unwrap_or_default()
+    /// Nanoseconds of one call of this case and of `other`, by turns, so that both meet the same noise.
+    /// The least of several rounds, since noise only adds.
+    pub fn nanoseconds_beside(self, other: Self) -> (f64, f64) {
+        let mut least = (f64::MAX, f64::MAX);
+        for _ in 0..ROUNDS {
+            least.0 = least.0.min(self.nanoseconds());
+            least.1 = least.1.min(other.nanoseconds());
+        }
+        least
+    }
+
+    fn nanoseconds(self) -> f64 {
+        const CALLS: u32 = 10_000;
+        let (elapsed, _) = self.drive(0, |drive| {
+            let started = tokio::time::Instant::now();
+            drive(u64::from(CALLS));
+            started.elapsed()
         });
-        least.as_nanos() as f64 / f64::from(CALLS)
+        elapsed.as_nanos() as f64 / f64::from(CALLS)
     }
 
     /// Instructions of one call, by callgrind: two runs that differ only in the number of calls.
-    pub fn instructions(self) -> Option<f64> {
-        const CALLS: u64 = 500;
-        let few = self.collected(CALLS)?;
-        let many = self.collected(CALLS * 2)?;
-        Some(many.saturating_sub(few) as f64 / CALLS as f64)
+    pub fn instructions(self, calls: u64) -> Option<f64> {
+        let few = self.collected(calls)?;
+        let many = self.collected(calls * 2)?;
+        Some(many.saturating_sub(few) as f64 / calls as f64)
     }
 
     fn collected(self, calls: u64) -> Option<u64> {

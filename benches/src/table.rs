@@ -1,4 +1,4 @@
-//! The table: what each case adds to the bare service.
+//! The table: what each case adds to the bare service, and what that is beside its peers.
 
 use std::process::ExitCode;
 
@@ -8,6 +8,19 @@ use crate::{
     requests::Shape,
 };
 
+/// Of which peer's cost each of our cases is given as a part.
+const RATIOS: &[(&str, &str)] = &[
+    ("client stack", "by hand"),
+    ("client stack, sent only", "by hand"),
+    ("client stack, recorded", "by hand"),
+    ("client stack", "resilience stack"),
+    ("timeout", "tower timeout"),
+    ("diagnose", "tower-http trace"),
+    ("retry", "tower retry, budget"),
+    ("retry, sent only", "tower retry, budget"),
+    ("recorder and dispatch", "tower-http trace"),
+];
+
 #[derive(Clone, Copy)]
 struct Cost {
     nanoseconds: f64,
@@ -16,22 +29,24 @@ struct Cost {
 }
 
 impl Cost {
+    /// Of a case in all.
     fn of(case: Case) -> Self {
         Self {
-            nanoseconds: case.nanoseconds(),
-            instructions: case.instructions(),
+            nanoseconds: case.nanoseconds_beside(case).0,
+            instructions: case.instructions(500),
             allocations: case.allocations(),
         }
     }
 
-    fn over(self, bare: Self) -> Self {
+    /// Of what a case adds to the bare service.
+    fn added(case: Case, bare: &Self) -> Self {
+        let name = "bare";
+        let (with, without) = case.nanoseconds_beside(Case { name, ..case });
+        let instructions = case.instructions(500).zip(bare.instructions);
         Self {
-            nanoseconds: self.nanoseconds - bare.nanoseconds,
-            instructions: self
-                .instructions
-                .zip(bare.instructions)
-                .map(|(all, bare)| all - bare),
-            allocations: self.allocations - bare.allocations,
+            nanoseconds: with - without,
+            instructions: instructions.map(|(all, bare)| all - bare),
+            allocations: case.allocations() - bare.allocations,
         }
     }
 
@@ -44,51 +59,109 @@ impl Cost {
             self.nanoseconds, self.allocations
         )
     }
+
+    /// Time and instructions as parts of a peer's.
+    fn beside(self, peer: Self) -> String {
+        let instructions = self
+            .instructions
+            .zip(peer.instructions)
+            .map_or("-".to_owned(), |(ours, theirs)| {
+                format!("{:.2}", ours / theirs)
+            });
+        format!(
+            "{:.2} / {instructions}",
+            self.nanoseconds / peer.nanoseconds
+        )
+    }
+}
+
+const SHAPES: usize = Shape::ALL.len();
+
+/// The rows of one table.
+struct Table(Vec<(&'static str, [Cost; SHAPES])>);
+
+impl Table {
+    /// Measures every case over a service that is Pending `pending` times. The first row is that
+    /// service, the others are what is added to it.
+    fn measure(pending: u32) -> Self {
+        let mut rows: Vec<(&str, [Cost; SHAPES])> = Vec::new();
+        for name in PEERS.iter().chain(OURS).copied() {
+            let case = |shape| Case {
+                name,
+                shape,
+                pending,
+            };
+            let costs = match rows.first() {
+                None => Shape::ALL.map(|shape| Cost::of(case(shape))),
+                Some((_, bare)) => {
+                    let mut costs = *bare;
+                    for (cost, shape) in costs.iter_mut().zip(Shape::ALL) {
+                        *cost = Cost::added(case(shape), cost);
+                    }
+                    costs
+                }
+            };
+            rows.push((name, costs));
+        }
+        Self(rows)
+    }
+
+    fn print(&self) {
+        header(&["case"], &["future, bytes"]);
+        for (name, costs) in &self.0 {
+            println!(
+                "| {name} | {} | {} |",
+                costs.map(Cost::cell).join(" | "),
+                future_bytes(name)
+            );
+        }
+    }
+
+    fn print_ratios(&self) {
+        header(&["case", "beside"], &[]);
+        let costs = |name: &str| self.0.iter().find(|row| row.0 == name).map(|row| row.1);
+        for (ours, theirs) in RATIOS {
+            if let Some((own, peer)) = costs(ours).zip(costs(theirs)) {
+                let cells: Vec<String> = own
+                    .iter()
+                    .zip(peer)
+                    .map(|(own, peer)| own.beside(peer))
+                    .collect();
+                println!("| {ours} | {theirs} | {} |", cells.join(" | "));
+            }
+        }
+    }
+}
+
+/// Prints the head of a table with a column for each shape between others.
+fn header(before: &[&str], after: &[&str]) {
+    let shapes = Shape::ALL.map(Shape::name);
+    let columns = [before, &shapes, after].concat();
+    println!("| {} |", columns.join(" | "));
+    let numbers = columns.len() - before.len();
+    println!("|{}{}", "---|".repeat(before.len()), "--:|".repeat(numbers));
+}
+
+fn future_bytes(name: &'static str) -> usize {
+    let case = Case {
+        name,
+        shape: Shape::H0,
+        pending: 1,
+    };
+    case.future_bytes()
 }
 
 pub fn print() -> ExitCode {
-    println!("Added over a bare service that is Pending once: ns / instructions / allocations.\n");
-    println!(
-        "| case | {} | future, bytes |",
-        Shape::ALL.map(Shape::name).join(" | ")
-    );
-    println!("|---|{}--:|", "--:|".repeat(Shape::ALL.len()));
-    let bare = Shape::ALL.map(|shape| {
-        Cost::of(Case {
-            name: "bare",
-            shape,
-            pending: 1,
-        })
-    });
-    let row = |name: &'static str, costs: [Cost; Shape::ALL.len()]| {
-        let case = Case {
-            name,
-            shape: Shape::H0,
-            pending: 1,
-        };
+    for (pending, what) in [(1, "Pending once"), (0, "ready at once")] {
+        println!("## A service that is {what}\n");
         println!(
-            "| {name} | {} | {} |",
-            costs.map(Cost::cell).join(" | "),
-            case.future_bytes()
+            "The bare service in all, and what is added to it: ns / instructions / allocations.\n"
         );
-    };
-    row("bare", bare);
-    for name in PEERS
-        .iter()
-        .chain(OURS)
-        .copied()
-        .filter(|name| *name != "bare")
-    {
-        let mut costs = bare;
-        for (cost, shape) in costs.iter_mut().zip(Shape::ALL) {
-            *cost = Cost::of(Case {
-                name,
-                shape,
-                pending: 1,
-            })
-            .over(*cost);
-        }
-        row(name, costs);
+        let table = Table::measure(pending);
+        table.print();
+        println!("\nAs a part of what the peer adds: time / instructions.\n");
+        table.print_ratios();
+        println!();
     }
     ExitCode::SUCCESS
 }
@@ -96,12 +169,7 @@ pub fn print() -> ExitCode {
 /// Prints the bytes of each case's future, over an inner one of four.
 pub fn sizes() -> ExitCode {
     for name in PEERS.iter().chain(OURS) {
-        let case = Case {
-            name,
-            shape: Shape::H0,
-            pending: 1,
-        };
-        println!("{name}: {}", case.future_bytes());
+        println!("{name}: {}", future_bytes(name));
     }
     ExitCode::SUCCESS
 }

@@ -44,7 +44,7 @@
 //! # What it costs
 //!
 //! A request that may come to be repeated is copied, flat, into one block; the body is remembered while it
-//! is read. One that can never be (a single attempt, `Expect`, `CONNECT`) is passed on as it is.
+//! is read. One with neither headers nor a body and with a short URI needs no block. One that can never be (a single attempt, `Expect`, `CONNECT`) is passed on as it is.
 //!
 //! # Examples
 //!

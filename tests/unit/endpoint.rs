@@ -82,3 +82,32 @@ fn what_a_layer_keeps_is_small_and_loses_nothing() {
         assert_eq!(again, (request.method().clone(), request.uri().clone()));
     }
 }
+
+#[test]
+fn what_is_kept_in_place_is_given_back_as_it_came_or_not_kept() {
+    let long = format!("http://h/{}", "x".repeat(100));
+    for (uri, fits) in [
+        ("/", true),
+        ("*", true),
+        ("/a/b?c=d&e", true),
+        ("/a?", true),
+        ("example.com:443", true),
+        ("u:p@Example.COM:443", true),
+        ("[::1]:8080", true),
+        ("http://example.com", true),
+        ("HTTPS://User:Pass@Example.com:8443/A/b%20c?d=e/f?g", true),
+        ("http://example.com?q=1", false),
+        ("ws+unix://h/%2Fvar", false),
+        (&long, false),
+    ] {
+        let uri: http::Uri = uri.parse().unwrap();
+        let target = Target::in_place(&Method::PATCH, &uri);
+        assert_eq!(target.is_some(), fits, "{uri}");
+        let Some(target) = target else { continue };
+        let (method, again) = target.restore().unwrap();
+        assert_eq!((method, &again), (Method::PATCH, &uri));
+        // `Uri` compares a host without regard to case.
+        assert_eq!(again.to_string(), uri.to_string());
+        assert_eq!(again.path_and_query(), uri.path_and_query());
+    }
+}

@@ -37,7 +37,8 @@ fn credentials_are_told_by_the_name_of_their_header() {
         "x-registry-auth",
         "x-jwt",
     ] {
-        assert!(is_credential(&HeaderName::from_static(name)), "{name}");
+        let kind = Kind::of(&HeaderName::from_static(name));
+        assert_eq!(kind, Kind::Credential, "{name}");
     }
     for name in [
         "accept",
@@ -57,7 +58,8 @@ fn credentials_are_told_by_the_name_of_their_header() {
         "x-amz-meta-description",
         "x-request-id",
     ] {
-        assert!(!is_credential(&HeaderName::from_static(name)), "{name}");
+        let kind = Kind::of(&HeaderName::from_static(name));
+        assert_eq!(kind, Kind::Ordinary, "{name}");
     }
 }
 
@@ -109,4 +111,23 @@ fn more_than_the_cap_is_remembered_as_such() {
     let secrets = Secrets::of(&headers, &[]);
     assert!(secrets.is_over_cap());
     assert!(values(&secrets).is_empty());
+}
+
+#[test]
+fn a_session_that_is_marked_sensitive_is_remembered_too() {
+    let mut session = HeaderValue::from_static("a-session-of-somebody");
+    let sighted = |session: &HeaderValue, extra: &[HeaderName]| {
+        let name = HeaderName::from_static("mcp-session-id");
+        let headers = HeaderMap::from_iter([(name, session.clone())]);
+        let sighted = Sighted::in_headers(&headers, extra);
+        assert!(sighted.has_mcp_session);
+        sighted.size > 0
+    };
+    assert!(!sighted(&session, &[]));
+    assert!(sighted(
+        &session,
+        &[HeaderName::from_static("mcp-session-id")]
+    ));
+    session.set_sensitive(true);
+    assert!(sighted(&session, &[]));
 }
