@@ -198,10 +198,12 @@ impl Connection {
 
     async fn end_of_body(&mut self, id: u32, ticket: Ticket) -> Step {
         self.server.ledger.ended(ticket);
-        match self.streams.get(&id) {
-            Some(stream) if !stream.is_done => self.act(id, ticket).await,
-            _ => Ok(()),
+        if self.streams.get(&id).is_some_and(|stream| !stream.is_done) {
+            self.act(id, ticket).await?;
         }
+        // Nothing more comes of it.
+        self.streams.remove(&id);
+        Ok(())
     }
 
     /// Does something with a request: once for each.
@@ -369,6 +371,7 @@ impl Connection {
 
     /// Returns a stream that has been used, if there is one.
     pub(super) fn some_stream(&self) -> u32 {
-        self.streams.keys().next_back().copied().unwrap_or(1)
+        let open = self.streams.keys().next_back().copied();
+        open.unwrap_or(self.acted.max(1))
     }
 }
