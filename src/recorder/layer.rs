@@ -65,6 +65,12 @@ impl RecorderLayer {
             .map(|config| Recording::begin(config, request))
     }
 
+    /// Returns whether anything is recorded.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.config.is_some()
+    }
+
     /// Records nothing: every call passes through as it is, at no cost.
     pub(crate) fn disabled() -> Self {
         Self { config: None }

@@ -60,8 +60,10 @@ where
         Poll::Ready(Ok(()))
     }
 
-    #[inline]
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+    #[inline(always)]
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        // Moved before it is looked at: what was borrowed is copied when it is moved.
+        let mut request = request.map(ReplayBody::once);
         let rules = &self.rules;
         let not_ready = self.not_ready.take();
         if not_ready.is_none() {
@@ -75,13 +77,14 @@ where
             let is_limited = limits.total().or(rules.attempt_limit).is_some();
             Spare::lean(&request, rules.remembers.as_deref(), is_limited)
         };
+        spare.wrap(request.body_mut());
         let service = spare.is_whole().then(|| self.inner.clone());
         // The instance that was polled ready is the one that is called; what is kept for later is a
         // clone, which has its own readiness to wait for.
         let connection = announce(rules, 1, &limits, &mut request);
         let state = match not_ready {
             None => State::Calling {
-                attempt: self.inner.call(request.map(|body| spare.wrap(body))),
+                attempt: self.inner.call(request),
             },
             Some(error) => State::NotReady { error: Some(error) },
         };

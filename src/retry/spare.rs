@@ -35,12 +35,12 @@ impl<B: Body> Spare<B> {
     /// Its extensions are copied only if it `is_extended`: the recorder alone is put back by whoever
     /// has it.
     #[inline]
-    pub(super) fn whole(request: &Request<B>, limit: usize, is_extended: bool) -> Self {
+    pub(super) fn whole(request: &Request<ReplayBody<B>>, limit: usize, is_extended: bool) -> Self {
         let extensions = match is_extended {
             true => request.extensions().clone(),
             false => Extensions::new(),
         };
-        if has_neither_headers_nor_body(request) {
+        if request.headers().is_empty() && request.body().is_empty() {
             if let Some(target) = Target::in_place(request.method(), request.uri()) {
                 return Self::Short {
                     target,
@@ -59,7 +59,7 @@ impl<B: Body> Spare<B> {
     /// `names` remembered, or for a limit.
     #[inline]
     pub(super) fn lean(
-        request: &Request<B>,
+        request: &Request<ReplayBody<B>>,
         names: Option<&[HeaderName]>,
         is_limited: bool,
     ) -> Self {
@@ -77,10 +77,9 @@ impl<B: Body> Spare<B> {
 
     /// Wraps the body for the first attempt.
     #[inline]
-    pub(super) fn wrap(&mut self, body: B) -> ReplayBody<B> {
-        match self {
-            Self::Whole { replay, .. } => replay.keep(body),
-            Self::Short { .. } | Self::Lean(_) | Self::Nothing => ReplayBody::once(body),
+    pub(super) fn wrap(&mut self, body: &mut ReplayBody<B>) {
+        if let Self::Whole { replay, .. } = self {
+            replay.keep(body);
         }
     }
 }
@@ -143,12 +142,6 @@ impl<B> Spare<B> {
             Self::Nothing => return None,
         })
     }
-}
-
-#[inline]
-fn has_neither_headers_nor_body<B: Body>(request: &Request<B>) -> bool {
-    let body = request.body();
-    request.headers().is_empty() && body.is_end_stream() && body.size_hint().exact() == Some(0)
 }
 
 /// Spares the copying where there is nothing to copy, as in most requests.

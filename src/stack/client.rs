@@ -4,7 +4,7 @@ use std::{
     fmt,
     future::Future,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use http::{Request, Response};
@@ -67,7 +67,32 @@ where
         self.retry.poll_ready(cx).map(|_| Ok(()))
     }
 
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+    #[inline]
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        if self.recorder.is_on() {
+            return self.call_recorded(request);
+        }
+        ResponseFuture {
+            attempts: self.retry.call(request),
+            diagnose: self.diagnose.clone(),
+            looking: None,
+            recording: None,
+        }
+    }
+}
+
+impl<S> ClientService<S> {
+    #[inline(never)]
+    fn call_recorded<B, R>(
+        &mut self,
+        mut request: Request<B>,
+    ) -> ResponseFuture<S, S::Future, S::Error, B, R>
+    where
+        S: Service<Request<ReplayBody<B>>, Response = Response<R>> + Clone,
+        S::Error: Into<BoxError> + Send + 'static,
+        B: Body + Unpin + 'static,
+        R: Body,
+    {
         let mut recording = self.recorder.begin(&mut request);
         let retry = &mut self.retry;
         let attempts = recorder::watch(&mut recording, move || retry.call(request));
@@ -112,47 +137,79 @@ where
     type Output = Result<Response<ResponseBody<R>>, Diagnosed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        if this.recording.is_some() {
-            let diagnosed =
-                || poll_diagnosed(this.attempts, this.looking, this.diagnose, |body| body, cx);
-            return recorded(this.recording, diagnosed);
+        if self.recording.is_some() {
+            return self.poll_recorded(cx);
         }
-        let unrecorded = ResponseBody::unrecorded;
-        poll_diagnosed(this.attempts, this.looking, this.diagnose, unrecorded, cx)
+        let this = self.project();
+        poll_diagnosed(
+            this.attempts,
+            this.looking,
+            this.diagnose,
+            ResponseBody::unrecorded,
+            cx,
+        )
+    }
+}
+
+impl<S, F, E, B, R> ResponseFuture<S, F, E, B, R>
+where
+    S: Service<Request<ReplayBody<B>>, Response = Response<R>, Error = E, Future = F> + Clone,
+    F: Future<Output = Result<Response<R>, E>>,
+    E: Into<BoxError> + Send + 'static,
+    B: Body + Unpin,
+    R: Body,
+    R::Error: 'static,
+{
+    #[inline(never)]
+    fn poll_recorded(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Response<ResponseBody<R>>, Diagnosed>> {
+        let this = self.project();
+        let diagnosed =
+            || poll_diagnosed(this.attempts, this.looking, this.diagnose, |body| body, cx);
+        recorded(this.recording, diagnosed)
     }
 }
 
 /// Polls the attempts, and diagnoses what they come to. A good answer is all there is to most calls: its
 /// way is here, all others are elsewhere. `wrap` puts something around the body.
 #[inline(always)]
-fn poll_diagnosed<S, F, B, R, W>(
-    mut attempts: Pin<&mut retry::ResponseFuture<S, F, B, R>>,
+fn poll_diagnosed<S, F, E, B, R, W>(
+    attempts: Pin<&mut retry::ResponseFuture<S, F, B, R>>,
     looking: &mut Option<Box<Looking<R>>>,
     diagnose: &DiagnoseLayer,
     wrap: impl Fn(diagnose::ResponseBody<R>) -> W,
     cx: &mut Context<'_>,
 ) -> Poll<Result<Response<W>, Diagnosed>>
 where
-    retry::ResponseFuture<S, F, B, R>: Future<Output = Result<Response<R>, BoxError>>,
+    S: Service<Request<ReplayBody<B>>, Response = Response<R>, Error = E, Future = F> + Clone,
+    F: Future<Output = Result<Response<R>, E>>,
+    E: Into<BoxError>,
+    B: Body + Unpin,
     R: Body,
 {
-    let looked = match looking {
-        Some(looking) => looking.poll_client(None, cx),
-        None => match ready!(attempts.as_mut().poll(cx)) {
-            Ok(response) if diagnose.is_plain(response.status()) => {
-                let body = |body| wrap(diagnose::ResponseBody::plain(body));
-                return Poll::Ready(Ok(response.map(body)));
-            }
-            result => {
-                let call = Call::recalled(diagnose, attempts.recall());
-                looking
-                    .insert(Box::new(Looking::new(call)))
-                    .poll_client(Some(result), cx)
-            }
+    if let Some(looking) = looking {
+        return looking
+            .poll_client(None, cx)
+            .map_ok(|response| response.map(wrap));
+    }
+    attempts.poll_then(
+        cx,
+        |status| diagnose.is_plain(status),
+        |response| {
+            Poll::Ready(Ok(
+                response.map(|body| wrap(diagnose::ResponseBody::plain(body)))
+            ))
         },
-    };
-    looked.map_ok(|response| response.map(wrap))
+        |attempts, result, cx| {
+            let call = Call::recalled(diagnose, attempts.recall());
+            looking
+                .insert(Box::new(Looking::new(call)))
+                .poll_client(Some(result), cx)
+                .map_ok(|response| response.map(&wrap))
+        },
+    )
 }
 
 impl<S, F, E, B, R: Body> fmt::Debug for ResponseFuture<S, F, E, B, R> {
