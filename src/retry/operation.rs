@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, request::Parts};
 use tokio::time::Sleep;
 
 use super::{
@@ -80,15 +80,12 @@ impl<B> Operation<B> {
     }
 
     /// Begins the next attempt, by this request.
-    pub(super) fn start(&mut self, mut request: Request<ReplayBody<B>>) -> Request<ReplayBody<B>> {
+    pub(super) fn start(&mut self, request: Request<ReplayBody<B>>) -> Request<ReplayBody<B>> {
         self.number = self.number.saturating_add(1);
         self.limits.attempt_started();
-        self.announce(&mut request);
-        request
-    }
-
-    fn announce<T>(&mut self, request: &mut Request<T>) {
-        self.connection = announce(&self.rules, self.number, &self.limits, request);
+        let (mut head, body) = request.into_parts();
+        self.connection = announce(&self.rules, self.number, &self.limits, &mut head);
+        Request::from_parts(head, body)
     }
 
     /// Judges the result of an attempt.
@@ -332,33 +329,31 @@ impl<B> Operation<B> {
     }
 }
 
-/// Adds to an attempt's request what only this attempt has; returns the watch for its connection.
+/// Adds to the head of an attempt what only this attempt has; returns the watch for its connection.
 #[inline]
-pub(super) fn announce<T>(
+pub(super) fn announce(
     rules: &Rules,
     number: u32,
     limits: &Limits,
-    request: &mut Request<T>,
+    head: &mut Parts,
 ) -> Option<ConnectionWatch> {
     if rules.announce.is_none() && !rules.capture_connection {
         return None;
     }
-    announce_all(rules, number, limits, request)
+    announce_all(rules, number, limits, head)
 }
 
 #[inline(never)]
-fn announce_all<T>(
+fn announce_all(
     rules: &Rules,
     number: u32,
     limits: &Limits,
-    request: &mut Request<T>,
+    head: &mut Parts,
 ) -> Option<ConnectionWatch> {
     if let Some(announce) = &rules.announce {
-        announce(number, limits.time_left(), request.headers_mut());
+        announce(number, limits.time_left(), &mut head.headers);
     }
-    rules
-        .capture_connection
-        .then(|| ConnectionWatch::on(request))
+    rules.capture_connection.then(|| ConnectionWatch::on(head))
 }
 
 fn timeout_error(error: Option<TimeoutError>) -> BoxError {

@@ -55,15 +55,6 @@ impl<B: Body> ReplayBody<B> {
             source: Source::Alone(body),
         }
     }
-
-    /// Returns whether it is known before anything was read that there is nothing to read.
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        match &self.source {
-            Source::Alone(body) => body.is_end_stream() && body.size_hint().exact() == Some(0),
-            Source::Ended(_) | Source::Kept { .. } => false,
-        }
-    }
 }
 
 impl<B> ReplayBody<B> {
@@ -87,25 +78,20 @@ impl<B: Body> Replay<B> {
 
     /// Wraps the body of the request. For the first attempt, before anything is asked of this.
     #[inline]
-    pub(super) fn keep(&mut self, body: &mut ReplayBody<B>) {
+    pub(super) fn keep(&mut self, body: B) -> ReplayBody<B> {
         let Some(kept) = Arc::get_mut(&mut self.kept) else {
-            return;
+            return ReplayBody::once(body);
         };
-        match std::mem::replace(&mut body.source, Source::Ended(SizeHint::default())) {
-            Source::Alone(own) if !own.is_end_stream() => {
-                kept.put(Ok(own));
-                body.source = Source::Kept {
-                    kept: Arc::clone(&self.kept),
-                    attempt: 0,
-                };
-            }
-            source => {
-                if let Source::Alone(own) = &source {
-                    kept.put(Err(own.size_hint()));
-                }
-                body.source = source;
-            }
+        if body.is_end_stream() {
+            kept.put(Err(body.size_hint()));
+            return ReplayBody::once(body);
         }
+        kept.put(Ok(body));
+        let source = Source::Kept {
+            kept: Arc::clone(&self.kept),
+            attempt: 0,
+        };
+        ReplayBody { source }
     }
 }
 

@@ -8,13 +8,13 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderMap, HeaderName, Request};
+use http::{HeaderMap, HeaderName, request::Parts};
 
 use crate::{
     attempt::Attempt,
     backoff::{Backoff, Random},
     budget::RetryBudget,
-    endpoint::Endpoint,
+    endpoint::Target,
     outcome::Idempotency,
 };
 
@@ -72,9 +72,9 @@ impl Rules {
 
     /// Takes note of a new call.
     #[inline]
-    pub(super) fn welcome<B>(&self, request: &Request<B>) {
+    pub(super) fn welcome(&self, head: &Parts) {
         if self.only_declared {
-            self.warn_if_undeclared(request);
+            self.warn_if_undeclared(head);
         }
         if let Some(budget) = &self.budget {
             budget.deposit();
@@ -83,12 +83,12 @@ impl Rules {
 
     /// Says once that there is a request which declares nothing, where only declared ones are
     /// repeated: somebody forgot to, and would otherwise find out in the next outage.
-    fn warn_if_undeclared<B>(&self, request: &Request<B>) {
-        if Idempotency::declared(request.extensions()).is_none()
+    fn warn_if_undeclared(&self, head: &Parts) {
+        if Idempotency::declared(&head.extensions).is_none()
             && !self.warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
-                endpoint = %Endpoint::of(request),
+                endpoint = %Target::with_query(&head.method, &head.uri).endpoint(),
                 "request declares no idempotency and is never repeated; further ones are not reported",
             );
         }

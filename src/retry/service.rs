@@ -62,29 +62,28 @@ where
 
     #[inline(always)]
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // Moved before it is looked at: what was borrowed is copied when it is moved.
-        let mut request = request.map(ReplayBody::once);
+        let (mut head, body) = request.into_parts();
         let rules = &self.rules;
         let not_ready = self.not_ready.take();
         if not_ready.is_none() {
-            rules.welcome(&request);
+            rules.welcome(&head);
         }
-        let terms = Terms::of(rules, &request);
+        let terms = Terms::of(rules, &head);
         let limits = Limits::start(terms.total_limit);
         let mut spare = if terms.may_repeat() {
-            Spare::whole(&request, rules.replay_limit, terms.is_extended)
+            Spare::whole(&head, &body, rules.replay_limit, terms.is_extended)
         } else {
             let is_limited = limits.total().or(rules.attempt_limit).is_some();
-            Spare::lean(&request, rules.remembers.as_deref(), is_limited)
+            Spare::lean(&head, rules.remembers.as_deref(), is_limited)
         };
-        spare.wrap(request.body_mut());
+        let body = spare.wrap(body);
         let service = spare.is_whole().then(|| self.inner.clone());
         // The instance that was polled ready is the one that is called; what is kept for later is a
         // clone, which has its own readiness to wait for.
-        let connection = announce(rules, 1, &limits, &mut request);
+        let connection = announce(rules, 1, &limits, &mut head);
         let state = match not_ready {
             None => State::Calling {
-                attempt: self.inner.call(request),
+                attempt: self.inner.call(Request::from_parts(head, body)),
             },
             Some(error) => State::NotReady { error: Some(error) },
         };

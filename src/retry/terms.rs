@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use http::Request;
+use http::request::Parts;
 
 use super::rules::Rules;
 use crate::{
@@ -23,22 +23,36 @@ pub(super) struct Terms {
 
 impl Terms {
     #[inline(always)]
-    pub(super) fn of<B>(rules: &Rules, request: &Request<B>) -> Self {
-        let marks = Marks::of(request.headers());
-        let mut recorder = None;
-        let mut is_extended = false;
-        let mut declared = Declared::default();
-        if !request.extensions().is_empty() {
-            recorder = CallRecorder::of(request.extensions()).cloned();
-            // A recorded call brings along nothing else, as a rule.
-            is_extended = request.extensions().len() > usize::from(recorder.is_some());
-            if is_extended {
-                declared = Declared::in_extensions(request.extensions());
-            }
+    pub(super) fn of(rules: &Rules, head: &Parts) -> Self {
+        let marks = Marks::of(&head.headers);
+        if head.extensions.is_empty() {
+            // As in most requests: what nobody declares is known when this is compiled.
+            return Self::new(rules, head, marks, Declared::default());
         }
-        let idempotency = declared.idempotency(request.method(), marks);
+        Self::extended(rules, head, marks)
+    }
+
+    #[inline(never)]
+    fn extended(rules: &Rules, head: &Parts, marks: Marks) -> Self {
+        let recorder = CallRecorder::of(&head.extensions).cloned();
+        // A recorded call brings along nothing else, as a rule.
+        let is_extended = head.extensions.len() > usize::from(recorder.is_some());
+        let declared = match is_extended {
+            true => Declared::in_extensions(&head.extensions),
+            false => Declared::default(),
+        };
+        Self {
+            recorder,
+            is_extended,
+            ..Self::new(rules, head, marks, declared)
+        }
+    }
+
+    #[inline(always)]
+    fn new(rules: &Rules, head: &Parts, marks: Marks, declared: Declared) -> Self {
+        let idempotency = declared.idempotency(&head.method, marks);
         let permission = Permission::of(
-            request.method(),
+            &head.method,
             marks,
             declared,
             idempotency,
@@ -51,8 +65,8 @@ impl Terms {
             permission,
             max_attempts: declared.max_attempts.unwrap_or(rules.max_attempts),
             total_limit: own_limit.or(rules.total_limit),
-            recorder,
-            is_extended,
+            recorder: None,
+            is_extended: false,
         }
     }
 
