@@ -5,9 +5,10 @@
 //! ```
 //!
 //! A thousand clients make ten calls a second each. A call passes three tiers of services; every tier
-//! repeats what fails below it, and has one budget for all its calls. For thirty seconds the lowest tier does nothing, and what it is asked for
-//! meanwhile piles up. The first table shows how many requests that makes of one call, and how soon
-//! calls succeed again; the second one when clients that failed at the same moment come back.
+//! repeats what fails below it, and has one budget for all its calls. For thirty seconds the lowest
+//! tier does nothing, and what it is asked for meanwhile piles up. The first table shows how many
+//! requests that makes of one call, and how soon calls succeed again; the second one when clients that
+//! failed at the same moment come back.
 //!
 //! Ends with 1 if a budget lets more through than it promises.
 
