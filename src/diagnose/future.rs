@@ -61,13 +61,18 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
     }
 
     /// Polls the inner service. A good answer is all there is to it, and becomes part of whatever polls
-    /// this; everything else is looked into elsewhere.
+    /// this; `look` looks into everything else, or goes on looking.
     #[inline]
-    fn poll_inner<I>(
+    fn poll_inner<I, X>(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         convert: impl FnOnce(I) -> E,
-    ) -> Poll<Inner<'_, B, E>>
+        look: impl FnOnce(
+            &mut Looking<B>,
+            Option<Result<Response<B>, E>>,
+            &mut Context<'_>,
+        ) -> Looked<B, X>,
+    ) -> Looked<B, X>
     where
         F: Future<Output = Result<Response<B>, I>>,
     {
@@ -75,7 +80,7 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         let ended = match (this.state.as_mut().project(), &this.looking.call) {
             (StateProj::Calling { inner }, Some(call)) => match ready!(inner.poll(cx)) {
                 Ok(response) if call.config.is_plain(response.status()) => {
-                    return Poll::Ready(Inner::Plain(response.map(ResponseBody::plain)));
+                    return Poll::Ready(Ok(response.map(ResponseBody::plain)));
                 }
                 result => Some(result.map_err(convert)),
             },
@@ -83,16 +88,12 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             _ => None,
         };
         this.state.set(State::Called);
-        Poll::Ready(Inner::Other(this.looking, ended))
+        look(this.looking, ended, cx)
     }
 }
 
-/// What the inner service has come to.
-enum Inner<'a, B: Body, E> {
-    Plain(Response<ResponseBody<B>>),
-    /// It is to be looked into; `None`: it is being looked into.
-    Other(&'a mut Looking<B>, Option<Result<Response<B>, E>>),
-}
+/// What a poll gives.
+type Looked<B, X> = Poll<Result<Response<ResponseBody<B>>, X>>;
 
 impl<F, B, I> Future for ResponseFuture<F, B, BoxError, Client>
 where
@@ -104,10 +105,7 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match ready!(self.poll_inner(cx, Into::into)) {
-            Inner::Plain(response) => Poll::Ready(Ok(response)),
-            Inner::Other(looking, ended) => looking.poll_client(ended, cx),
-        }
+        self.poll_inner(cx, Into::into, Looking::poll_client)
     }
 }
 
@@ -121,10 +119,7 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match ready!(self.poll_inner(cx, |error| error)) {
-            Inner::Plain(response) => Poll::Ready(Ok(response)),
-            Inner::Other(looking, ended) => observe(looking, ended, cx),
-        }
+        self.poll_inner(cx, |error| error, observe)
     }
 }
 
