@@ -56,23 +56,33 @@ pub(super) enum Look {
 }
 
 impl Call {
-    #[inline]
-    pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
+    /// Of a request of which nothing is known yet.
+    #[inline(always)]
+    pub(super) fn blank(config: &Arc<Config>) -> Self {
         Self {
-            remembered: Remembered::of(
-                request.method(),
-                request.uri(),
-                request.headers(),
-                &config.redacted,
-            ),
-            recorder: CallRecorder::of(request.extensions()).cloned(),
-            idempotency: Idempotency::of(request),
-            #[cfg(feature = "axum")]
-            matched_path: config
-                .is_server
-                .then(|| request.extensions().get().cloned())
-                .flatten(),
             config: Arc::clone(config),
+            remembered: Remembered::default(),
+            recorder: None,
+            idempotency: Idempotency::Safe,
+            #[cfg(feature = "axum")]
+            matched_path: None,
+        }
+    }
+
+    /// Takes what must be known of a request, into the place where it stays: see [`Target::take`].
+    #[inline(always)]
+    pub(super) fn take<B>(&mut self, request: &Request<B>) {
+        self.remembered.take(
+            request.method(),
+            request.uri(),
+            request.headers(),
+            &self.config.redacted,
+        );
+        self.recorder = CallRecorder::of(request.extensions()).cloned();
+        self.idempotency = Idempotency::of(request);
+        #[cfg(feature = "axum")]
+        if self.config.is_server {
+            self.matched_path = request.extensions().get().cloned();
         }
     }
 

@@ -3,16 +3,18 @@ use std::{
     future::Future,
     marker::PhantomData,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use http::Response;
+use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 
 use super::{
     body::ResponseBody,
     call::Call,
+    config::Config,
     layer::{Client, Server},
     looking::{Failure, Looking},
 };
@@ -42,22 +44,34 @@ pin_project! {
 }
 
 impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
-    #[inline]
-    pub(super) fn new(call: Call, inner: F) -> Self {
+    /// Of a call that is not made yet.
+    #[inline(always)]
+    pub(super) fn blank(config: &Arc<Config>) -> Self {
         Self {
-            state: State::Calling { inner },
-            looking: Looking::new(call),
+            state: State::Called,
+            looking: Looking::new(Call::blank(config)),
             side: PhantomData,
         }
     }
 
-    /// Fails with what the inner service said instead of getting ready.
-    pub(super) fn refused(call: Call, error: E) -> Self {
-        Self {
-            state: State::Refused { error: Some(error) },
-            looking: Looking::new(call),
-            side: PhantomData,
+    /// Takes what must be known of a request.
+    #[inline(always)]
+    pub(super) fn take<R>(&mut self, request: &Request<R>) {
+        if let Some(call) = &mut self.looking.call {
+            call.take(request);
         }
+    }
+
+    /// Waits for what the inner service answers.
+    #[inline(always)]
+    pub(super) fn wait(&mut self, inner: F) {
+        self.state = State::Calling { inner };
+    }
+
+    /// Fails with what the inner service said instead of getting ready.
+    #[inline(always)]
+    pub(super) fn refuse(&mut self, error: E) {
+        self.state = State::Refused { error: Some(error) };
     }
 
     /// Polls the inner service. A good answer is all there is to it, and becomes part of whatever polls
