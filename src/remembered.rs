@@ -49,7 +49,7 @@ impl Remembered {
         self.target.take(method, uri);
         if !headers.is_empty() {
             let sighted = Sighted::in_headers(headers, extra);
-            self.secrets = Secrets::remember(headers, extra, sighted.size);
+            self.secrets = Secrets::remember(headers, extra, &sighted);
             self.has_mcp_session = sighted.has_mcp_session;
         }
     }

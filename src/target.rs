@@ -29,6 +29,9 @@ pub(crate) struct Target {
 /// clone of the URI, which allocates if the URI was never cloned before.
 const IN_PLACE: usize = 90;
 
+/// Where a path ends that was taken with its query: in front of the first `?`, if there is one.
+const UNKNOWN: u8 = u8::MAX;
+
 #[derive(Clone)]
 enum Place {
     Copied(Copied),
@@ -205,7 +208,6 @@ impl fmt::Debug for Target {
 impl Copied {
     #[inline(always)]
     fn take(&mut self, method: &Method, uri: &Uri) -> Option<()> {
-        let path = uri.path();
         // Path and query in one, as they were sent.
         let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
         // `http://host?query` has no path, and yet one is shown.
@@ -223,14 +225,26 @@ impl Copied {
         self.scheme = CommonScheme::of(uri)?;
         // All of them are less than `IN_PLACE`.
         self.authority = start as u8;
-        self.path = (start + path.len()) as u8;
+        self.path = UNKNOWN;
         self.query = (start + sent.len()) as u8;
         Some(())
     }
 
+    /// Returns where the path ends.
+    fn path_end(&self) -> usize {
+        if self.path != UNKNOWN {
+            return usize::from(self.path);
+        }
+        let (start, end) = (usize::from(self.authority), usize::from(self.query));
+        let sent = self.bytes.get(start..end).unwrap_or_default();
+        let mark = sent.iter().position(|byte| *byte == b'?');
+        mark.map_or(end, |mark| start + mark)
+    }
+
     fn address(&self) -> Address<'_> {
         // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
-        let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);
+        let [authority, query] = [self.authority, self.query].map(usize::from);
+        let path = self.path_end();
         let bytes = self.bytes.get(..query).unwrap_or_default();
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         let sent_path = text.get(authority..path).unwrap_or_default();

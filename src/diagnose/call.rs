@@ -56,20 +56,28 @@ pub(super) enum Look {
 }
 
 impl Call {
-    /// Of a request of which nothing is known yet.
+    /// Knows nothing yet of where `request` goes and what it sends.
     #[inline(always)]
-    pub(super) fn blank(config: &Arc<Config>) -> Self {
+    pub(super) fn before<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
+        let recorder = CallRecorder::of(request.extensions()).cloned();
+        let idempotency = Idempotency::of(request);
+        #[cfg(feature = "axum")]
+        let matched_path = match config.is_server {
+            true => request.extensions().get().cloned(),
+            false => None,
+        };
         Self {
             config: Arc::clone(config),
             remembered: Remembered::default(),
-            recorder: None,
-            idempotency: Idempotency::Safe,
+            recorder,
+            idempotency,
             #[cfg(feature = "axum")]
-            matched_path: None,
+            matched_path,
         }
     }
 
-    /// Takes what must be known of a request, into the place where it stays: see [`Target::take`].
+    /// Takes the rest of what must be known of `request`, into the place where it stays: see
+    /// [`Target::take`](crate::target::Target::take).
     #[inline(always)]
     pub(super) fn take<B>(&mut self, request: &Request<B>) {
         self.remembered.take(
@@ -78,12 +86,6 @@ impl Call {
             request.headers(),
             &self.config.redacted,
         );
-        self.recorder = CallRecorder::of(request.extensions()).cloned();
-        self.idempotency = Idempotency::of(request);
-        #[cfg(feature = "axum")]
-        if self.config.is_server {
-            self.matched_path = request.extensions().get().cloned();
-        }
     }
 
     /// The call of a client whose request somebody else remembers.

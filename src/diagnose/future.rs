@@ -44,17 +44,17 @@ pin_project! {
 }
 
 impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
-    /// Of a call that is not made yet.
+    /// Of a call that is not made yet. The other half of what must be known of its request is
+    /// [taken](Self::take) when this is in its place.
     #[inline(always)]
-    pub(super) fn blank(config: &Arc<Config>) -> Self {
+    pub(super) fn before<R>(config: &Arc<Config>, request: &Request<R>) -> Self {
         Self {
             state: State::Called,
-            looking: Looking::new(Call::blank(config)),
+            looking: Looking::new(Call::before(config, request)),
             side: PhantomData,
         }
     }
 
-    /// Takes what must be known of a request.
     #[inline(always)]
     pub(super) fn take<R>(&mut self, request: &Request<R>) {
         if let Some(call) = &mut self.looking.call {

@@ -63,7 +63,7 @@ where
     }
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let mut future = ResponseFuture::blank(&self.config);
+        let mut future = ResponseFuture::before(&self.config, &request);
         future.take(&request);
         match self.take_not_ready() {
             Some(error) => future.refuse(error),
@@ -93,7 +93,7 @@ where
     }
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let mut future = ResponseFuture::blank(&self.config);
+        let mut future = ResponseFuture::before(&self.config, &request);
         future.take(&request);
         match self.take_not_ready() {
             Some(error) => future.refuse(error),
