@@ -29,6 +29,9 @@ pub(crate) struct Target {
 /// clone of the URI, which allocates if the URI was never cloned before.
 const IN_PLACE: usize = 90;
 
+/// Where a path ends that was taken with its query: in front of the first `?`, if there is one.
+const UNKNOWN: u8 = u8::MAX;
+
 #[derive(Clone)]
 enum Place {
     Copied(Copied),
@@ -75,13 +78,39 @@ impl Target {
         Self::of(request)
     }
 
-    /// As [`Target::of`], but keeps the query too, for those who must know which secrets were sent.
-    pub(crate) fn with_query(method: &Method, uri: &Uri) -> Self {
-        Self::in_place(method, uri).unwrap_or_else(|| Self::cloned(method, uri))
+    /// Of `GET /`, as long as nothing else is [taken](Target::take).
+    #[inline(always)]
+    pub(crate) const fn blank() -> Self {
+        let mut bytes = [0; IN_PLACE];
+        bytes[0] = b'/';
+        Self {
+            place: Place::Copied(Copied {
+                method: Standard::Get,
+                scheme: CommonScheme::Absent,
+                authority: 0,
+                path: 1,
+                query: 1,
+                bytes,
+            }),
+        }
+    }
+
+    /// Takes what [`Target::of`] takes and the query too, for those who must know which secrets were
+    /// sent. Into a place that is there already: what is made elsewhere and moved costs 70 instructions
+    /// more.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, method: &Method, uri: &Uri) {
+        let taken = match &mut self.place {
+            Place::Copied(copied) => copied.take(method, uri),
+            _ => None,
+        };
+        if taken.is_none() {
+            *self = Self::cloned(method, uri);
+        }
     }
 
     /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn in_place(method: &Method, uri: &Uri) -> Option<Self> {
         let (path, query) = (uri.path(), uri.query());
         // `http://host?query` has no path, and yet one is shown.
@@ -177,9 +206,45 @@ impl fmt::Debug for Target {
 }
 
 impl Copied {
+    #[inline(always)]
+    fn take(&mut self, method: &Method, uri: &Uri) -> Option<()> {
+        // Path and query in one, as they were sent.
+        let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
+        // `http://host?query` has no path, and yet one is shown.
+        if sent.as_bytes().first() == Some(&b'?') {
+            return None;
+        }
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let start = authority.len();
+        let (place, rest) = self.bytes.split_at_mut_checked(start)?;
+        if start > 0 {
+            copy_short(place, authority.as_bytes());
+        }
+        copy_short(rest.get_mut(..sent.len())?, sent.as_bytes());
+        self.method = Standard::of(method)?;
+        self.scheme = CommonScheme::of(uri)?;
+        // All of them are less than `IN_PLACE`.
+        self.authority = start as u8;
+        self.path = UNKNOWN;
+        self.query = (start + sent.len()) as u8;
+        Some(())
+    }
+
+    /// Returns where the path ends.
+    fn path_end(&self) -> usize {
+        if self.path != UNKNOWN {
+            return usize::from(self.path);
+        }
+        let (start, end) = (usize::from(self.authority), usize::from(self.query));
+        let sent = self.bytes.get(start..end).unwrap_or_default();
+        let mark = sent.iter().position(|byte| *byte == b'?');
+        mark.map_or(end, |mark| start + mark)
+    }
+
     fn address(&self) -> Address<'_> {
         // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
-        let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);
+        let [authority, query] = [self.authority, self.query].map(usize::from);
+        let path = self.path_end();
         let bytes = self.bytes.get(..query).unwrap_or_default();
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         let sent_path = text.get(authority..path).unwrap_or_default();

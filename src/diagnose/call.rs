@@ -56,24 +56,36 @@ pub(super) enum Look {
 }
 
 impl Call {
-    #[inline]
-    pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
+    /// Knows nothing yet of where `request` goes and what it sends.
+    #[inline(always)]
+    pub(super) fn before<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
+        let recorder = CallRecorder::of(request.extensions()).cloned();
+        let idempotency = Idempotency::of(request);
+        #[cfg(feature = "axum")]
+        let matched_path = match config.is_server {
+            true => request.extensions().get().cloned(),
+            false => None,
+        };
         Self {
-            remembered: Remembered::of(
-                request.method(),
-                request.uri(),
-                request.headers(),
-                &config.redacted,
-            ),
-            recorder: CallRecorder::of(request.extensions()).cloned(),
-            idempotency: Idempotency::of(request),
-            #[cfg(feature = "axum")]
-            matched_path: config
-                .is_server
-                .then(|| request.extensions().get().cloned())
-                .flatten(),
             config: Arc::clone(config),
+            remembered: Remembered::default(),
+            recorder,
+            idempotency,
+            #[cfg(feature = "axum")]
+            matched_path,
         }
+    }
+
+    /// Takes the rest of what must be known of `request`, into the place where it stays: see
+    /// [`Target::take`](crate::target::Target::take).
+    #[inline(always)]
+    pub(super) fn take<B>(&mut self, request: &Request<B>) {
+        self.remembered.take(
+            request.method(),
+            request.uri(),
+            request.headers(),
+            &self.config.redacted,
+        );
     }
 
     /// The call of a client whose request somebody else remembers.

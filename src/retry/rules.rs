@@ -12,7 +12,7 @@ use crate::{
     attempt::Attempt,
     backoff::{Backoff, Random},
     budget::RetryBudget,
-    endpoint::Target,
+    endpoint::{Endpoint, Target},
     hook::Hook,
     outcome::Idempotency,
 };
@@ -83,11 +83,16 @@ impl Rules {
     /// Says once that there is a request which declares nothing, where only declared ones are
     /// repeated: somebody forgot to, and would otherwise find out in the next outage.
     fn warn_if_undeclared(&self, head: &Parts) {
+        let endpoint = |head: &Parts| -> Endpoint {
+            let mut target = Target::blank();
+            target.take(&head.method, &head.uri);
+            target.into_endpoint()
+        };
         if Idempotency::declared(&head.extensions).is_none()
             && !self.warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
-                endpoint = %Target::with_query(&head.method, &head.uri).endpoint(),
+                endpoint = %endpoint(head),
                 "request declares no idempotency and is never repeated; further ones are not reported",
             );
         }

@@ -66,10 +66,11 @@ impl<B: Body> Spare<B> {
                 &head.headers,
                 names,
             )),
-            None if is_limited => Self::Lean(Remembered::only(Target::with_query(
-                &head.method,
-                &head.uri,
-            ))),
+            None if is_limited => {
+                let mut remembered = Remembered::default();
+                remembered.target.take(&head.method, &head.uri);
+                Self::Lean(remembered)
+            }
             None => Self::Nothing,
         }
     }
