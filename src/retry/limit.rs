@@ -59,29 +59,27 @@ impl Limits {
         self.attempt_ends = None;
     }
 
-    /// Completes when the running attempt has to end. Its own limit, if it has one, counts from when it
-    /// first keeps us waiting.
-    #[inline]
+    /// Completes when the running attempt has to end, which has a limit of its own. That counts from when
+    /// the attempt first keeps us waiting.
+    #[inline(never)]
     pub(super) fn poll_attempt(
         &mut self,
-        length: Option<Duration>,
+        length: Duration,
         timer: Pin<&mut Option<Sleep>>,
         cx: &mut Context<'_>,
     ) -> Poll<RanOut> {
-        if let Some(length) = length {
-            if length.is_zero() {
-                return Poll::Ready(RanOut::Attempt(length));
-            }
-            if self.attempt_ends.is_none() {
-                self.attempt_ends = Instant::now().checked_add(length);
-            }
-            if let Some(ends) = self.attempt_ends {
-                if self.total.is_none_or(|total| ends <= total.ends) {
-                    return poll_timer(timer, ends, cx).map(|()| RanOut::Attempt(length));
-                }
-            }
+        if length.is_zero() {
+            return Poll::Ready(RanOut::Attempt(length));
         }
-        self.poll_total(timer, cx).map(|()| RanOut::Total)
+        if self.attempt_ends.is_none() {
+            self.attempt_ends = Instant::now().checked_add(length);
+        }
+        match self.attempt_ends {
+            Some(ends) if self.total.is_none_or(|total| ends <= total.ends) => {
+                poll_timer(timer, ends, cx).map(|()| RanOut::Attempt(length))
+            }
+            _ => self.poll_total(timer, cx).map(|()| RanOut::Total),
+        }
     }
 
     /// Completes when the limit for the whole call has run out.

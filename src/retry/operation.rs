@@ -225,14 +225,17 @@ impl<B> Operation<B> {
     }
 
     /// Completes when the running attempt has to end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll_attempt_limit(
         &mut self,
         timer: Pin<&mut Option<Sleep>>,
         cx: &mut Context<'_>,
     ) -> Poll<RanOut> {
-        let limit = self.rules.attempt_limit;
-        self.limits.poll_attempt(limit, timer, cx)
+        match self.rules.attempt_limit {
+            // As in most calls.
+            None => self.limits.poll_total(timer, cx).map(|()| RanOut::Total),
+            Some(limit) => self.limits.poll_attempt(limit, timer, cx),
+        }
     }
 
     /// Makes the error of an attempt that ran out of its own limit.
