@@ -60,19 +60,14 @@ impl<B: Body> ResponseBody<B> {
     }
 }
 
-impl<B: Body> Body for ResponseBody<B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    #[inline]
-    fn poll_frame(
+impl<B: Body> ResponseBody<B> {
+    /// Polls a body that is not simply passed through.
+    #[inline(never)]
+    fn poll_other(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let this = self.project();
-        if *this.is_done {
-            return Poll::Ready(None);
-        }
         let polled = match this.state.project() {
             StateProj::Plain { body } => body.poll_frame(cx),
             StateProj::Peeked { body } => body.as_mut().poll_next(cx),
@@ -84,6 +79,38 @@ impl<B: Body> Body for ResponseBody<B> {
         };
         *this.is_done = matches!(polled, Poll::Ready(None | Some(Err(_))));
         polled
+    }
+}
+
+impl<B: Body> Body for ResponseBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    #[inline]
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let this = self.as_mut().project();
+        if *this.is_done {
+            return Poll::Ready(None);
+        }
+        let StateProj::Plain { body } = this.state.project() else {
+            return self.poll_other(cx);
+        };
+        // Handed on arm by arm: a frame that was looked at as a whole is moved twice.
+        match body.poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
+            Poll::Ready(Some(Err(error))) => {
+                *this.is_done = true;
+                Poll::Ready(Some(Err(error)))
+            }
+            Poll::Ready(None) => {
+                *this.is_done = true;
+                Poll::Ready(None)
+            }
+            Poll::Pending => Poll::Pending,
+        }
     }
 
     fn is_end_stream(&self) -> bool {

@@ -62,9 +62,19 @@ where
         if *this.has_ended {
             return Poll::Ready(None);
         }
-        let polled = this.inner.poll_frame(cx);
-        *this.has_ended = matches!(polled, Poll::Ready(None | Some(Err(_))));
-        polled
+        // Handed on arm by arm: a frame that was looked at as a whole is moved twice.
+        match this.inner.poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
+            Poll::Ready(Some(Err(error))) => {
+                *this.has_ended = true;
+                Poll::Ready(Some(Err(error)))
+            }
+            Poll::Ready(None) => {
+                *this.has_ended = true;
+                Poll::Ready(None)
+            }
+            Poll::Pending => Poll::Pending,
+        }
     }
 
     fn is_end_stream(&self) -> bool {
