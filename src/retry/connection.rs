@@ -1,4 +1,4 @@
-use http::{Extensions, Request, request::Parts};
+use http::{Extensions, Request};
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 
 /// Watches whether an attempt is given a connection by hyper-util's client.
@@ -13,17 +13,14 @@ impl ConnectionWatch {
     /// A request has room for one watch only. Where a retry layer above watches already, that watch
     /// serves for this one too: it may have seen the connection of an earlier attempt, and then errs on
     /// the side that repeats nothing.
-    pub(super) fn on(head: &mut Parts) -> Self {
-        if let Some(above) = Self::of(&head.extensions) {
+    pub(super) fn on<B>(request: &mut Request<B>) -> Self {
+        if let Some(above) = Self::of(request.extensions()) {
             return above.clone();
         }
-        let mut request = Request::new(());
         let watch = Self {
-            captured: capture_connection(&mut request),
+            captured: capture_connection(request),
         };
-        head.extensions
-            .extend(std::mem::take(request.extensions_mut()));
-        head.extensions.insert(watch.clone());
+        request.extensions_mut().insert(watch.clone());
         watch
     }
 

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{Request, Response, StatusCode, request::Parts};
+use http::{Request, Response, StatusCode};
 use tokio::time::Sleep;
 
 use super::{
@@ -81,12 +81,11 @@ impl<B> Operation<B> {
     }
 
     /// Begins the next attempt, by this request.
-    pub(super) fn start(&mut self, request: Request<ReplayBody<B>>) -> Request<ReplayBody<B>> {
+    pub(super) fn start(&mut self, mut request: Request<ReplayBody<B>>) -> Request<ReplayBody<B>> {
         self.number = self.number.saturating_add(1);
         self.limits.attempt_started();
-        let (mut head, body) = request.into_parts();
-        self.connection = announce(&self.rules, self.number, &self.limits, &mut head);
-        Request::from_parts(head, body)
+        self.connection = announce(&self.rules, self.number, &self.limits, &mut request);
+        request
     }
 
     /// Says of an error that blames the request's body that it does so wrongly, where that is known: a
@@ -342,31 +341,33 @@ impl<B> Operation<B> {
     }
 }
 
-/// Adds to the head of an attempt what only this attempt has; returns the watch for its connection.
+/// Adds to an attempt's request what only this attempt has; returns the watch for its connection.
 #[inline]
-pub(super) fn announce(
+pub(super) fn announce<T>(
     rules: &Rules,
     number: u32,
     limits: &Limits,
-    head: &mut Parts,
+    request: &mut Request<T>,
 ) -> Option<ConnectionWatch> {
     if rules.announce.is_none() && !rules.capture_connection {
         return None;
     }
-    announce_all(rules, number, limits, head)
+    announce_all(rules, number, limits, request)
 }
 
 #[inline(never)]
-fn announce_all(
+fn announce_all<T>(
     rules: &Rules,
     number: u32,
     limits: &Limits,
-    head: &mut Parts,
+    request: &mut Request<T>,
 ) -> Option<ConnectionWatch> {
     if let Some(announce) = &rules.announce {
-        announce(number, limits.time_left(), &mut head.headers);
+        announce(number, limits.time_left(), request.headers_mut());
     }
-    rules.capture_connection.then(|| ConnectionWatch::on(head))
+    rules
+        .capture_connection
+        .then(|| ConnectionWatch::on(request))
 }
 
 fn timeout_error(error: Option<TimeoutError>) -> BoxError {

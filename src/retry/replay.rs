@@ -76,7 +76,13 @@ impl<B: Body> Replay<B> {
         }
     }
 
-    /// Wraps the body of the request. For the first attempt, before anything is asked of this.
+    /// Keeps the body of the request too. For the first attempt, before anything is asked of this.
+    #[inline(always)]
+    pub(super) fn wrap(&mut self, request: Request<B>) -> Request<ReplayBody<B>> {
+        let (head, body) = request.into_parts();
+        Request::from_parts(head, self.keep(body))
+    }
+
     #[inline]
     pub(super) fn keep(&mut self, body: B) -> ReplayBody<B> {
         let Some(kept) = Arc::get_mut(&mut self.kept) else {

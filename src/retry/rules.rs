@@ -6,13 +6,13 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderMap, HeaderName, request::Parts};
+use http::{HeaderMap, HeaderName, Request};
 
 use crate::{
     attempt::Attempt,
     backoff::{Backoff, Random},
     budget::RetryBudget,
-    endpoint::{Endpoint, Target},
+    endpoint::Endpoint,
     hook::Hook,
     outcome::Idempotency,
 };
@@ -71,9 +71,9 @@ impl Rules {
 
     /// Takes note of a new call.
     #[inline]
-    pub(super) fn welcome(&self, head: &Parts) {
+    pub(super) fn welcome<B>(&self, request: &Request<B>) {
         if self.only_declared {
-            self.warn_if_undeclared(head);
+            self.warn_if_undeclared(request);
         }
         if let Some(budget) = &self.budget {
             budget.deposit();
@@ -82,17 +82,12 @@ impl Rules {
 
     /// Says once that there is a request which declares nothing, where only declared ones are
     /// repeated: somebody forgot to, and would otherwise find out in the next outage.
-    fn warn_if_undeclared(&self, head: &Parts) {
-        let endpoint = |head: &Parts| -> Endpoint {
-            let mut target = Target::blank();
-            target.take(&head.method, &head.uri);
-            target.into_endpoint()
-        };
-        if Idempotency::declared(&head.extensions).is_none()
+    fn warn_if_undeclared<B>(&self, request: &Request<B>) {
+        if Idempotency::declared(request.extensions()).is_none()
             && !self.warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
-                endpoint = %endpoint(head),
+                endpoint = %Endpoint::of(request),
                 "request declares no idempotency and is never repeated; further ones are not reported",
             );
         }

@@ -61,31 +61,32 @@ where
     }
 
     #[inline(always)]
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (mut head, body) = request.into_parts();
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let rules = &self.rules;
         let not_ready = self.not_ready.take();
         if not_ready.is_none() {
-            rules.welcome(&head);
+            rules.welcome(&request);
         }
-        let terms = Terms::of(rules, &head);
+        let terms = Terms::of(rules, &request);
         let limits = Limits::start(terms.total_limit);
         let mut spare = if terms.may_repeat() {
-            Spare::whole(&head, &body, rules.replay_limit, terms.is_extended)
+            Spare::whole(&request, rules.replay_limit, terms.is_extended)
         } else {
             let is_limited = limits.total().or(rules.attempt_limit).is_some();
-            Spare::lean(&head, rules.remembers.as_deref(), is_limited)
+            Spare::lean(&request, rules.remembers.as_deref(), is_limited)
         };
-        let body = spare.wrap(body);
         let service = spare.is_whole().then(|| self.inner.clone());
+        let connection = announce(rules, 1, &limits, &mut request);
         // The instance that was polled ready is the one that is called; what is kept for later is a
         // clone, which has its own readiness to wait for.
-        let connection = announce(rules, 1, &limits, &mut head);
-        let state = match not_ready {
-            None => State::Calling {
-                attempt: self.inner.call(Request::from_parts(head, body)),
+        let state = match (not_ready, &mut spare) {
+            (Some(error), _) => State::NotReady { error: Some(error) },
+            (None, Spare::Whole { replay, .. }) => State::Calling {
+                attempt: self.inner.call(replay.wrap(request)),
             },
-            Some(error) => State::NotReady { error: Some(error) },
+            (None, _) => State::Calling {
+                attempt: self.inner.call(request.map(ReplayBody::once)),
+            },
         };
         ResponseFuture {
             operation: Operation {

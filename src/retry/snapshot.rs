@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version,
     request::Parts,
     uri::{Authority, PathAndQuery, Scheme},
 };
@@ -39,12 +39,12 @@ pub(super) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    pub(super) fn of(head: &'a Parts) -> Self {
+    pub(super) fn of<B>(request: &'a Request<B>) -> Self {
         Self {
-            method: &head.method,
-            uri: &head.uri,
-            version: head.version,
-            headers: &head.headers,
+            method: request.method(),
+            uri: request.uri(),
+            version: request.version(),
+            headers: request.headers(),
         }
     }
 }

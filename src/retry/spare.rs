@@ -1,4 +1,4 @@
-use http::{Extensions, HeaderName, Request, Version, request::Parts};
+use http::{Extensions, HeaderName, Request, Version};
 use http_body::Body;
 
 use super::{
@@ -35,22 +35,22 @@ impl<B: Body> Spare<B> {
     /// Its extensions are copied only if it `is_extended`: the recorder alone is put back by whoever
     /// has it.
     #[inline]
-    pub(super) fn whole(head: &Parts, body: &B, limit: usize, is_extended: bool) -> Self {
+    pub(super) fn whole(request: &Request<B>, limit: usize, is_extended: bool) -> Self {
         let extensions = match is_extended {
-            true => head.extensions.clone(),
+            true => request.extensions().clone(),
             false => Extensions::new(),
         };
-        if has_neither_headers_nor_body(head, body) {
-            if let Some(target) = Target::in_place(&head.method, &head.uri) {
+        if has_neither_headers_nor_body(request) {
+            if let Some(target) = Target::in_place(request.method(), request.uri()) {
                 return Self::Short {
                     target,
-                    version: head.version,
+                    version: request.version(),
                     extensions,
                 };
             }
         }
         Self::Whole {
-            replay: Replay::new(Head::of(head), limit),
+            replay: Replay::new(Head::of(request), limit),
             extensions,
         }
     }
@@ -58,29 +58,24 @@ impl<B: Body> Spare<B> {
     /// Keeps of a request what our errors will need: for a diagnosis, which wants the credentials in
     /// `names` remembered, or for a limit.
     #[inline]
-    pub(super) fn lean(head: &Parts, names: Option<&[HeaderName]>, is_limited: bool) -> Self {
+    pub(super) fn lean(
+        request: &Request<B>,
+        names: Option<&[HeaderName]>,
+        is_limited: bool,
+    ) -> Self {
         match names {
             Some(names) => Self::Lean(Remembered::of(
-                &head.method,
-                &head.uri,
-                &head.headers,
+                request.method(),
+                request.uri(),
+                request.headers(),
                 names,
             )),
             None if is_limited => {
                 let mut remembered = Remembered::default();
-                remembered.target.take(&head.method, &head.uri);
+                remembered.target.take(request.method(), request.uri());
                 Self::Lean(remembered)
             }
             None => Self::Nothing,
-        }
-    }
-
-    /// Wraps the body for the first attempt.
-    #[inline]
-    pub(super) fn wrap(&mut self, body: B) -> ReplayBody<B> {
-        match self {
-            Self::Whole { replay, .. } => replay.keep(body),
-            Self::Short { .. } | Self::Lean(_) | Self::Nothing => ReplayBody::once(body),
         }
     }
 }
@@ -146,8 +141,9 @@ impl<B> Spare<B> {
 }
 
 #[inline]
-fn has_neither_headers_nor_body<B: Body>(head: &Parts, body: &B) -> bool {
-    head.headers.is_empty() && body.is_end_stream() && body.size_hint().exact() == Some(0)
+fn has_neither_headers_nor_body<B: Body>(request: &Request<B>) -> bool {
+    let body = request.body();
+    request.headers().is_empty() && body.is_end_stream() && body.size_hint().exact() == Some(0)
 }
 
 /// Spares the copying where there is nothing to copy, as in most requests.

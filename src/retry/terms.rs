@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use http::request::Parts;
+use http::Request;
 
 use super::rules::Rules;
 use crate::{
@@ -23,36 +23,36 @@ pub(super) struct Terms {
 
 impl Terms {
     #[inline(always)]
-    pub(super) fn of(rules: &Rules, head: &Parts) -> Self {
-        let marks = Marks::of(&head.headers);
-        if head.extensions.is_empty() {
+    pub(super) fn of<B>(rules: &Rules, request: &Request<B>) -> Self {
+        let marks = Marks::of(request.headers());
+        if request.extensions().is_empty() {
             // As in most requests: what nobody declares is known when this is compiled.
-            return Self::new(rules, head, marks, Declared::default());
+            return Self::new(rules, request, marks, Declared::default());
         }
-        Self::extended(rules, head, marks)
+        Self::extended(rules, request, marks)
     }
 
     #[inline(never)]
-    fn extended(rules: &Rules, head: &Parts, marks: Marks) -> Self {
-        let recorder = CallRecorder::of(&head.extensions).cloned();
+    fn extended<B>(rules: &Rules, request: &Request<B>, marks: Marks) -> Self {
+        let recorder = CallRecorder::of(request.extensions()).cloned();
         // A recorded call brings along nothing else, as a rule.
-        let is_extended = head.extensions.len() > usize::from(recorder.is_some());
+        let is_extended = request.extensions().len() > usize::from(recorder.is_some());
         let declared = match is_extended {
-            true => Declared::in_extensions(&head.extensions),
+            true => Declared::in_extensions(request.extensions()),
             false => Declared::default(),
         };
         Self {
             recorder,
             is_extended,
-            ..Self::new(rules, head, marks, declared)
+            ..Self::new(rules, request, marks, declared)
         }
     }
 
     #[inline(always)]
-    fn new(rules: &Rules, head: &Parts, marks: Marks, declared: Declared) -> Self {
-        let idempotency = declared.idempotency(&head.method, marks);
+    fn new<B>(rules: &Rules, request: &Request<B>, marks: Marks, declared: Declared) -> Self {
+        let idempotency = declared.idempotency(request.method(), marks);
         let permission = Permission::of(
-            &head.method,
+            request.method(),
             marks,
             declared,
             idempotency,
