@@ -151,9 +151,16 @@ impl<B> Drop for Replay<B> {
     fn drop(&mut self) {
         // An attempt may still be sending its body; as a rule it has done so.
         if Arc::strong_count(&self.kept) > 1 {
-            if let Some(mut state) = self.kept.state() {
-                state.close();
-            }
+            self.close();
+        }
+    }
+}
+
+impl<B> Replay<B> {
+    #[inline(never)]
+    fn close(&self) {
+        if let Some(mut state) = self.kept.state() {
+            state.close();
         }
     }
 }
