@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// A value with fewer characters than this is no secret that could be told from a word.
 pub(crate) const SHORTEST: usize = 8;
@@ -191,6 +191,9 @@ impl Kind {
     /// Returns whether [`Kind::of`] may find anything but an ordinary name, by the last four letters alone.
     #[inline]
     fn may_matter(name: &HeaderName) -> bool {
+        if is_common(name) {
+            return false;
+        }
         let last = name.as_str().as_bytes().last_chunk();
         last.is_some_and(|last| ENDINGS & place(u32::from_ne_bytes(*last)) != 0)
     }
@@ -251,6 +254,38 @@ const ENDINGS: u64 = {
 /// bits, and none of the names that requests usually have shares one with them.
 const fn place(letters: u32) -> u64 {
     1 << (u32::from_le(letters).wrapping_mul(0x3b6b_d0a5) >> 26)
+}
+
+/// Returns whether a name is one of those that most requests have and that are no credential's. They are
+/// numbers to the compiler: one test of a bit tells them all, without a look at their letters.
+#[inline(always)]
+fn is_common(name: &HeaderName) -> bool {
+    matches!(
+        *name,
+        header::ACCEPT
+            | header::ACCEPT_CHARSET
+            | header::ACCEPT_ENCODING
+            | header::ACCEPT_LANGUAGE
+            | header::CACHE_CONTROL
+            | header::CONNECTION
+            | header::CONTENT_ENCODING
+            | header::CONTENT_LENGTH
+            | header::CONTENT_TYPE
+            | header::DATE
+            | header::EXPECT
+            | header::HOST
+            | header::IF_MATCH
+            | header::IF_MODIFIED_SINCE
+            | header::IF_NONE_MATCH
+            | header::ORIGIN
+            | header::PRAGMA
+            | header::RANGE
+            | header::REFERER
+            | header::TE
+            | header::TRANSFER_ENCODING
+            | header::USER_AGENT
+            | header::VIA
+    )
 }
 
 /// Returns whether a name that ends in `key` is that of a credential: some keys only name things.

@@ -1,10 +1,13 @@
+use std::sync::Arc;
+
 use http::{Extensions, Request};
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 
 /// Watches whether an attempt is given a connection by hyper-util's client.
 #[derive(Clone)]
 pub(super) struct ConnectionWatch {
-    captured: CaptureConnection,
+    /// Shared for its size: the future of a call that is not watched has room for it too.
+    captured: Arc<CaptureConnection>,
 }
 
 impl ConnectionWatch {
@@ -18,7 +21,7 @@ impl ConnectionWatch {
             return above.clone();
         }
         let watch = Self {
-            captured: capture_connection(request),
+            captured: Arc::new(capture_connection(request)),
         };
         request.extensions_mut().insert(watch.clone());
         watch

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{Request, Response, StatusCode};
+use http::{Extensions, Request, Response, StatusCode};
 use tokio::time::Sleep;
 
 use super::{
@@ -39,6 +39,8 @@ use crate::{
 pub(super) struct Operation<B> {
     pub(super) rules: Arc<Rules>,
     pub(super) spare: Spare<B>,
+    /// The request's, copied if it had any beside the recorder, which is put back apart.
+    pub(super) extensions: Extensions,
     pub(super) recorder: Option<CallRecorder>,
     pub(super) connection: Option<ConnectionWatch>,
     pub(super) idempotency: Idempotency,
@@ -74,6 +76,9 @@ impl<B> Operation<B> {
     /// Makes the request of the next attempt, unless it cannot be made after all.
     pub(super) fn next_request(&self) -> Option<Request<ReplayBody<B>>> {
         let mut request = self.spare.request()?;
+        if !self.extensions.is_empty() {
+            *request.extensions_mut() = self.extensions.clone();
+        }
         if let Some(recorder) = &self.recorder {
             request.extensions_mut().insert(recorder.clone());
         }

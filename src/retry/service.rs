@@ -4,7 +4,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use http::{Request, Response};
+use http::{Extensions, Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
@@ -70,10 +70,14 @@ where
         let terms = Terms::of(rules, &request);
         let limits = Limits::start(terms.total_limit);
         let mut spare = if terms.may_repeat() {
-            Spare::whole(&request, rules.replay_limit, terms.is_extended)
+            Spare::whole(&request, rules.replay_limit)
         } else {
             let is_limited = limits.total().or(rules.attempt_limit).is_some();
             Spare::lean(&request, rules.remembers.as_deref(), is_limited)
+        };
+        let extensions = match terms.is_extended && spare.is_whole() {
+            true => request.extensions().clone(),
+            false => Extensions::new(),
         };
         let service = spare.is_whole().then(|| self.inner.clone());
         let connection = announce(rules, 1, &limits, &mut request);
@@ -81,7 +85,7 @@ where
         // clone, which has its own readiness to wait for.
         let state = match (not_ready, &mut spare) {
             (Some(error), _) => State::NotReady { error: Some(error) },
-            (None, Spare::Whole { replay, .. }) => State::Calling {
+            (None, Spare::Whole(replay)) => State::Calling {
                 attempt: self.inner.call(replay.wrap(request)),
             },
             (None, _) => State::Calling {
@@ -92,6 +96,7 @@ where
             operation: Operation {
                 rules: Arc::clone(rules),
                 spare,
+                extensions,
                 recorder: terms.recorder,
                 connection,
                 idempotency: terms.idempotency,

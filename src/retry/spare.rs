@@ -1,4 +1,4 @@
-use http::{Extensions, HeaderName, Request, Version};
+use http::{HeaderName, Request, Version};
 use http_body::Body;
 
 use super::{
@@ -10,19 +10,12 @@ use crate::{
     remembered::Remembered,
 };
 
-/// What is kept of a request while it is under way.
+/// What is kept of a request while it is under way, beside its extensions.
 pub(super) enum Spare<B> {
     /// All of it, for the next attempt.
-    Whole {
-        replay: Replay<B>,
-        extensions: Extensions,
-    },
+    Whole(Replay<B>),
     /// All of it, where it has neither headers nor a body and its URI is short: no block is needed.
-    Short {
-        target: Target,
-        version: Version,
-        extensions: Extensions,
-    },
+    Short(Target, Version),
     /// What the errors of a call that cannot be repeated need to say.
     Lean(Remembered),
     /// Nothing: no later attempt and no error of ours can come of it.
@@ -30,29 +23,15 @@ pub(super) enum Spare<B> {
 }
 
 impl<B: Body> Spare<B> {
-    /// Keeps all of a request; of its body, when that is [wrapped](Self::wrap), up to `limit` bytes.
-    ///
-    /// Its extensions are copied only if it `is_extended`: the recorder alone is put back by whoever
-    /// has it.
+    /// Keeps all of a request, and will keep up to `limit` bytes of its body.
     #[inline]
-    pub(super) fn whole(request: &Request<B>, limit: usize, is_extended: bool) -> Self {
-        let extensions = match is_extended {
-            true => request.extensions().clone(),
-            false => Extensions::new(),
-        };
+    pub(super) fn whole(request: &Request<B>, limit: usize) -> Self {
         if has_neither_headers_nor_body(request) {
             if let Some(target) = Target::in_place(request.method(), request.uri()) {
-                return Self::Short {
-                    target,
-                    version: request.version(),
-                    extensions,
-                };
+                return Self::Short(target, request.version());
             }
         }
-        Self::Whole {
-            replay: Replay::new(Head::of(request), limit),
-            extensions,
-        }
+        Self::Whole(Replay::new(Head::of(request), limit))
     }
 
     /// Keeps of a request what our errors will need: for a diagnosis, which wants the credentials in
@@ -84,42 +63,37 @@ impl<B> Spare<B> {
     /// Returns whether there may be another attempt at all.
     #[inline]
     pub(super) fn is_whole(&self) -> bool {
-        matches!(self, Self::Whole { .. } | Self::Short { .. })
+        matches!(self, Self::Whole(_) | Self::Short(..))
     }
 
     /// Returns whether the request could be sent once more, were it now.
     pub(super) fn can_replay(&self) -> bool {
         match self {
-            Self::Whole { replay, .. } => replay.can_replay(),
-            Self::Short { .. } => true,
+            Self::Whole(replay) => replay.can_replay(),
+            Self::Short(..) => true,
             Self::Lean(_) | Self::Nothing => false,
         }
     }
 
-    /// Makes the request of the next attempt. From then on the attempt before reads no more of the body.
+    /// Makes the request of the next attempt, without extensions. From then on the attempt before reads
+    /// no more of the body.
     pub(super) fn request(&self) -> Option<Request<ReplayBody<B>>> {
-        let (mut request, extensions) = match self {
-            Self::Whole { replay, extensions } => (replay.request()?, extensions),
-            Self::Short {
-                target,
-                version,
-                extensions,
-            } => {
+        match self {
+            Self::Whole(replay) => replay.request(),
+            Self::Short(target, version) => {
                 let mut request = Request::new(ReplayBody::empty());
                 (*request.method_mut(), *request.uri_mut()) = target.restore()?;
                 *request.version_mut() = *version;
-                (request, extensions)
+                Some(request)
             }
-            Self::Lean(_) | Self::Nothing => return None,
-        };
-        *request.extensions_mut() = clone_of(extensions);
-        Some(request)
+            Self::Lean(_) | Self::Nothing => None,
+        }
     }
 
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         match self {
-            Self::Whole { replay, .. } => replay.endpoint(),
-            Self::Short { target, .. } => Some(target.endpoint()),
+            Self::Whole(replay) => replay.endpoint(),
+            Self::Short(target, _) => Some(target.endpoint()),
             Self::Lean(remembered) => Some(remembered.target.endpoint()),
             Self::Nothing => None,
         }
@@ -129,11 +103,11 @@ impl<B> Spare<B> {
     /// was kept.
     pub(super) fn remembered(&self, names: &[HeaderName]) -> Option<Remembered> {
         Some(match self {
-            Self::Whole { replay, .. } => {
+            Self::Whole(replay) => {
                 let head = replay.head()?;
                 Remembered::of(&head.method, &head.uri, &head.headers, names)
             }
-            Self::Short { target, .. } => Remembered::only(target.clone()),
+            Self::Short(target, _) => Remembered::only(target.clone()),
             Self::Lean(remembered) => remembered.clone(),
             Self::Nothing => return None,
         })
@@ -144,14 +118,4 @@ impl<B> Spare<B> {
 fn has_neither_headers_nor_body<B: Body>(request: &Request<B>) -> bool {
     let body = request.body();
     request.headers().is_empty() && body.is_end_stream() && body.size_hint().exact() == Some(0)
-}
-
-/// Spares the copying where there is nothing to copy, as in most requests.
-#[inline]
-fn clone_of(extensions: &Extensions) -> Extensions {
-    if extensions.is_empty() {
-        Extensions::new()
-    } else {
-        extensions.clone()
-    }
 }
