@@ -63,6 +63,7 @@ where
     #[inline(always)]
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let rules = &self.rules;
+        let shared = Arc::clone(rules);
         let not_ready = self.not_ready.take();
         if not_ready.is_none() {
             rules.welcome(&request);
@@ -94,7 +95,7 @@ where
         };
         ResponseFuture {
             operation: Operation {
-                rules: Arc::clone(rules),
+                rules: shared,
                 spare,
                 extensions,
                 recorder: terms.recorder,
