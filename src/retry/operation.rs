@@ -357,14 +357,14 @@ pub(super) fn announce<T>(
     if rules.announce.is_none() && !rules.capture_connection {
         return None;
     }
-    announce_all(rules, number, limits, request)
+    announce_all(rules, number, *limits, request)
 }
 
 #[inline(never)]
 fn announce_all<T>(
     rules: &Rules,
     number: u32,
-    limits: &Limits,
+    limits: Limits,
     request: &mut Request<T>,
 ) -> Option<ConnectionWatch> {
     if let Some(announce) = &rules.announce {
