@@ -122,5 +122,5 @@ pub use request_timeout::RequestTimeout;
 pub use respond::{Respond, RespondLayer};
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
 pub use retry::{ReplayBody, Retry, RetryLayer};
-pub use stack::{ClientStack, ServerStack};
+pub use stack::{Attempts, ClientService, ClientStack, ServerService, ServerStack};
 pub use timeout::{RequestBodyTimeoutLayer, Timeout, TimeoutLayer};
