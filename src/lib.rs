@@ -5,6 +5,11 @@
 #[cfg(test)]
 extern crate self as tower_diagnose;
 
+// What the compiler refuses, and what to write instead.
+#[cfg(doctest)]
+#[doc = include_str!("../tests/unit/compositions.md")]
+mod compositions {}
+
 // Vocabulary: plain data.
 mod argument;
 mod atomic;

@@ -34,19 +34,6 @@ use crate::{diagnosis::Diagnosed, error::BoxError, retry::ReplayBody};
 /// fn is_a_client<C: Attempts<Full<Bytes>>>() {}
 /// is_a_client::<Http>();
 /// ```
-///
-/// Without it, the compiler says so:
-///
-/// ```compile_fail,E0277
-/// # use bytes::Bytes;
-/// # use http_body_util::Full;
-/// # use hyper_util::client::legacy::{Client, connect::HttpConnector};
-/// # use tower_diagnose::Attempts;
-/// type Http = Client<HttpConnector, Full<Bytes>>;
-///
-/// fn is_a_client<C: Attempts<Full<Bytes>>>() {}
-/// is_a_client::<Http>();
-/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a client that a request can be repeated with",
     label = "its requests need another body than `ReplayBody`, or its answers or errors do not fit",

@@ -179,7 +179,8 @@ impl ClientStack {
         self
     }
 
-    /// Hands a record of every call to `sink`. Default: nothing is recorded.
+    /// Hands a record of every call to `sink`, in place of any given before; to several by
+    /// [`fan_out`](crate::fan_out). Default: nothing is recorded.
     #[must_use]
     pub fn record(mut self, sink: impl RecordSink) -> Self {
         self.recorder = RecorderLayer::new(sink);
@@ -225,6 +226,11 @@ impl<S> Layer<S> for ClientStack {
 /// A caller who goes away leaves a record of class `cancelled` before the head, and one whose body was
 /// `dropped` after it. A handler that panics leaves one of class `proxy_internal`; the panic goes on. A
 /// slow one shows by the record's duration, and as `timeout` with fault `proxy` if it ran out of the limit.
+///
+/// Failures are logged in one line each, through `tracing`, so that a
+/// [`TracingSink`](crate::TracingSink) beside it tells most of them twice. What handlers answer as plain
+/// text, as axum's own extractors do, is in the line if the diagnosis is told to show it:
+/// `.diagnose(DiagnoseLayer::for_server().plain_text(true))`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -275,7 +281,8 @@ impl ServerStack {
         self
     }
 
-    /// Hands a record of every call to `sink`. Default: nothing is recorded.
+    /// Hands a record of every call to `sink`, in place of any given before; to several by
+    /// [`fan_out`](crate::fan_out). Default: nothing is recorded.
     #[must_use]
     pub fn record(mut self, sink: impl RecordSink) -> Self {
         self.recorder = RecorderLayer::new(sink);

@@ -57,6 +57,9 @@
 //! # }
 //! ```
 //!
+//! Where its type has to be written down, it is
+//! `Grpc<MapErr<ClientService<TonicService>, fn(Diagnosed) -> Status>>`.
+//!
 //! Every gRPC call is a `POST`, so that it is repeated only where it provably was not sent, unless the
 //! request declares itself: `request.extensions_mut().insert(Idempotency::Idempotent)` on a
 //! `tonic::Request` gets through. A failure that the server tells by `grpc-status` comes with HTTP's
