@@ -12,8 +12,8 @@ use crate::{diagnosis::Diagnosed, error::BoxError, retry::ReplayBody};
 /// A client that a [`ClientStack`](super::ClientStack) can send a `Request<B>` with, as often as it
 /// takes: a service that takes `Request<ReplayBody<B>>`.
 ///
-/// Every such service has it, and nothing else can: it is the bound to write for code that is generic
-/// over clients, and the one that the compiler names when a client is of another type.
+/// It is implemented for every such service. It is the bound to write for code that is generic over
+/// clients, and what the compiler names when a client is of another type.
 ///
 /// # Examples
 ///
