@@ -84,6 +84,12 @@
 //! - A path can carry secrets that look like ordinary words: name the route instead
 //!   ([`DiagnoseLayer::path_with`](crate::DiagnoseLayer::path_with)).
 //! - A server may put personal data into its message. The message is shown.
+//! - What a layer inside of the stack adds to a request, the token of a login say, is not seen here: it is
+//!   removed from a message where it looks like a credential, but not by its value.
+//! - The pages of [`RecentCalls`](crate::RecentCalls) show everybody's calls: mount them where strangers
+//!   cannot look.
+//! - What you tell a [`RespondLayer`](crate::RespondLayer) to say, and the reason of a
+//!   [`Refused`](crate::Refused), goes to strangers as it is.
 //!
 //! # Versions
 //!

@@ -26,6 +26,7 @@
 //! attempt has to pass anew (a limit for one attempt, a breaker, a limiter, [`Dispatch`](crate::dispatch)).
 //! The [guide](crate::guide#order) shows the whole order. Without limits of time a client that hangs is
 //! never repeated: set [`RetryLayer::total_limit`], and a [`TimeoutLayer`](crate::TimeoutLayer) below.
+//! Whatever is below takes a `Request<ReplayBody<B>>`; [`Attempts`](crate::Attempts) says how to write it.
 //!
 //! # Defaults
 //!
