@@ -17,22 +17,35 @@ use crate::{diagnosis::Diagnosed, error::BoxError, retry::ReplayBody};
 ///
 /// # Examples
 ///
-/// A client whose type is written down names the body that it is really given:
+/// A client whose type is written down names the body that it is really given; `Api<Http>` would not do
+/// with `Client<HttpConnector, Full<Bytes>>`.
 ///
 /// ```
 /// use bytes::Bytes;
+/// use http::{Request, StatusCode, Uri};
+/// use http_body::Body;
 /// use http_body_util::Full;
 /// use hyper_util::client::legacy::{Client, connect::HttpConnector};
-/// use tower_diagnose::{Attempts, ClientService, ReplayBody};
+/// use tower_diagnose::{Attempts, ClientService, Diagnosed, ReplayBody};
 ///
 /// type Http = Client<HttpConnector, ReplayBody<Full<Bytes>>>;
 ///
-/// struct Api {
-///     client: ClientService<Http>,
+/// struct Api<C = Http> {
+///     client: ClientService<C>,
 /// }
 ///
-/// fn is_a_client<C: Attempts<Full<Bytes>>>() {}
-/// is_a_client::<Http>();
+/// impl<C> Api<C>
+/// where
+///     C: Attempts<Full<Bytes>, ResponseBody: Body<Error: 'static>> + Clone,
+/// {
+///     async fn status(&self, uri: Uri) -> Result<StatusCode, Diagnosed> {
+///         let mut request = Request::new(Full::default());
+///         *request.uri_mut() = uri;
+///         Ok(self.client.send(request).await?.status())
+///     }
+/// }
+/// # fn is_a_client<C: Attempts<Full<Bytes>> + Clone>() {}
+/// # is_a_client::<Http>();
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a client that a request can be repeated with",
