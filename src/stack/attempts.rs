@@ -81,8 +81,10 @@ where
 impl<S> ClientService<S> {
     /// Sends a request: waits until the client is ready, and calls it.
     ///
-    /// The same as `oneshot` of tower's `ServiceExt` on a clone. A client of a type that does not fit is
-    /// refused by the compiler here, in words; see [`Attempts`].
+    /// The same as `oneshot` of tower's `ServiceExt` on a clone. Until the client is ready the call has not
+    /// begun, and no limit of the stack counts: see [waiting before the
+    /// call](crate::timeout#waiting-before-the-call). A client of a type that does not fit is refused by
+    /// the compiler here, in words; see [`Attempts`].
     ///
     /// # Errors
     ///

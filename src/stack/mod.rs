@@ -10,7 +10,7 @@
 //! The record stands outside, so that there is one per call however often it was attempted. The
 //! diagnosis stands outside the retries, so that only the failure that remains is explained. The retries
 //! keep both limits, for the whole call and for one attempt, since one timer can serve both: an attempt
-//! that hangs is dropped, and repeated where it may be.
+//! that hangs is dropped, and repeated where it may be. The [guide](crate::guide#order) draws it.
 //!
 //! # Beside tower-http
 //!
