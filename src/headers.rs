@@ -116,7 +116,9 @@ impl<'a> Head<'a> {
         let mut head = Self::default();
         let mut best = usize::MAX;
         let lines = &mut head.shown.lines;
-        lines.reserve(headers.len().min(HEADERS_CAP) * 40);
+        if !headers.is_empty() {
+            *lines = String::with_capacity(headers.len().min(HEADERS_CAP) * 40);
+        }
         for (place, (name, value)) in headers.iter().enumerate() {
             let (mut is_public, mut rank_found) = (true, None);
             match name.as_str().as_bytes() {

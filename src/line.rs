@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::{
     diagnosis::{Diagnosis, LINE_CAP},
+    eight,
     endpoint::Endpoint,
     path::REDACTED,
     text::{one_line, width, write_cut},
@@ -70,7 +71,7 @@ pub(crate) fn write_path(
     cap: usize,
 ) -> fmt::Result {
     let path = endpoint.path();
-    if path.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if eight::is_graphic(path.as_bytes()) {
         write_cut(out, path, cap)
     } else {
         write_cut(out, &one_line(path), cap)

@@ -56,26 +56,23 @@ impl<'s> Scrubber<'s> {
     /// Returns whether `text` is on one line and nothing in it can be a secret, as is told of most by a
     /// look at each byte.
     pub(crate) fn is_harmless(&self, text: &str) -> bool {
-        let mut rest = text.as_bytes();
-        let mut after_space = true;
-        while let [byte, behind @ ..] = rest {
-            rest = behind;
-            match KINDS[usize::from(*byte)] {
-                Kind::Word => {
-                    if secret_shape::may_start(*byte, behind.first().copied()) {
-                        return false;
-                    }
-                    let is_word = |byte: &&u8| KINDS[usize::from(**byte)] == Kind::Word;
-                    let len = behind.iter().take_while(is_word).count();
-                    rest = behind.get(len..).unwrap_or_default();
+        let bytes = text.as_bytes();
+        // A text begins where a word may.
+        let mut before = Kind::Space;
+        for (at, byte) in bytes.iter().enumerate() {
+            let kind = KINDS[usize::from(*byte)];
+            match kind {
+                Kind::Word if before == Kind::Word => {}
+                Kind::Word if secret_shape::may_start(*byte, bytes.get(at + 1).copied()) => {
+                    return false;
                 }
-                Kind::Space if after_space => return false,
-                Kind::Space | Kind::Plain => {}
+                Kind::Space if before == Kind::Space => return false,
+                Kind::Word | Kind::Space | Kind::Plain => {}
                 Kind::Sign | Kind::Control | Kind::Wide => return false,
             }
-            after_space = *byte == b' ';
+            before = kind;
         }
-        !after_space && !self.is_needed()
+        before != Kind::Space && !self.is_needed()
     }
 
     /// Returns `text` without secrets: see [`scrub`].

@@ -95,7 +95,7 @@ impl Target {
         }
     }
 
-    /// Takes what [`Target::of`] takes and the query too, for those who must know which secrets were
+    /// Takes what [`Target::of`] takes, and the query too, for those who must know which secrets were
     /// sent. Into a place that is there already: what is made elsewhere and moved costs 70 instructions
     /// more.
     #[inline(always)]
@@ -107,6 +107,14 @@ impl Target {
         if taken.is_none() {
             *self = Self::cloned(method, uri);
         }
+    }
+
+    /// As [`Target::of`], but with the query.
+    #[cfg(test)]
+    pub(crate) fn with_query(method: &Method, uri: &Uri) -> Self {
+        let mut target = Self::blank();
+        target.take(method, uri);
+        target
     }
 
     /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.
@@ -225,8 +233,11 @@ impl Copied {
         self.scheme = CommonScheme::of(uri)?;
         // All of them are less than `IN_PLACE`.
         self.authority = start as u8;
-        self.path = UNKNOWN;
         self.query = (start + sent.len()) as u8;
+        self.path = match uri.query() {
+            None => self.query,
+            Some(_) => UNKNOWN,
+        };
         Some(())
     }
 
