@@ -11,7 +11,6 @@ use http_body::Body;
 use super::{
     body::ResponseBody,
     call::{Call, Look},
-    future::Looked,
     peeked::{Peeked, Prefix},
     trailers::Trailers,
 };
@@ -55,13 +54,12 @@ impl<B: Body> Looking<B> {
         &mut self,
         ended: Option<Result<Response<B>, BoxError>>,
         cx: &mut Context<'_>,
-    ) -> Poll<Looked<B, Diagnosed>> {
+    ) -> Poll<Result<Response<ResponseBody<B>>, Diagnosed>> {
         let result = ready!(self.poll(ended, cx, diagnosed));
-        Poll::Ready(match result {
-            Ok(response) => Ok(response.into_parts()),
-            Err(Failure::Error(error)) => Err(error),
-            Err(Failure::Status(response)) => refuse(response),
-        })
+        Poll::Ready(result.or_else(|failure| match failure {
+            Failure::Error(error) => Err(error),
+            Failure::Status(response) => refuse(response),
+        }))
     }
 
     /// Looks into what the inner service has `ended` with, or else goes on where it was left. `fail`
@@ -144,11 +142,13 @@ fn diagnosed(call: &Call, error: BoxError) -> Diagnosed {
 }
 
 /// Makes an error of a failing response, without its body.
-fn refuse<B: Body>(response: Response<ResponseBody<B>>) -> Looked<B, Diagnosed> {
+fn refuse<B: Body>(
+    response: Response<ResponseBody<B>>,
+) -> Result<Response<ResponseBody<B>>, Diagnosed> {
     let (mut head, body) = response.into_parts();
     match head.extensions.remove() {
         Some(diagnosis) => Err(Diagnosed::new(diagnosis, None, Some(head))),
-        None => Ok((head, body)),
+        None => Ok(Response::from_parts(head, body)),
     }
 }
 

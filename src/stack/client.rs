@@ -152,7 +152,7 @@ where
             }
         },
     };
-    looked.map_ok(|(head, body)| Response::from_parts(head, wrap(body)))
+    looked.map_ok(|response| response.map(wrap))
 }
 
 impl<S, F, E, B, R: Body> fmt::Debug for ResponseFuture<S, F, E, B, R> {
