@@ -57,22 +57,26 @@ impl<'s> Scrubber<'s> {
     /// look at each byte.
     pub(crate) fn is_harmless(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
-        // A text begins where a word may.
-        let mut before = Kind::Space;
-        for (at, byte) in bytes.iter().enumerate() {
-            let kind = KINDS[usize::from(*byte)];
-            match kind {
-                Kind::Word if before == Kind::Word => {}
-                Kind::Word if secret_shape::may_start(*byte, bytes.get(at + 1).copied()) => {
-                    return false;
+        let kind = |at: usize| bytes.get(at).map(|byte| KINDS[usize::from(*byte)]);
+        let (mut at, mut after_space) = (0, true);
+        while let Some(&byte) = bytes.get(at) {
+            match KINDS[usize::from(byte)] {
+                Kind::Word => {
+                    if secret_shape::may_start(byte, bytes.get(at + 1).copied()) {
+                        return false;
+                    }
+                    while kind(at + 1) == Some(Kind::Word) {
+                        at += 1;
+                    }
                 }
-                Kind::Space if before == Kind::Space => return false,
-                Kind::Word | Kind::Space | Kind::Plain => {}
+                Kind::Space if after_space => return false,
+                Kind::Space | Kind::Plain => {}
                 Kind::Sign | Kind::Control | Kind::Wide => return false,
             }
-            before = kind;
+            after_space = byte == b' ';
+            at += 1;
         }
-        before != Kind::Space && !self.is_needed()
+        !after_space && !self.is_needed()
     }
 
     /// Returns `text` without secrets: see [`scrub`].

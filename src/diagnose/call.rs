@@ -5,7 +5,11 @@ use http::{
 };
 use http_body::SizeHint;
 
-use super::{config::Config, layer::DiagnoseLayer, peeked::Prefix};
+use super::{
+    config::{Config, HintWith},
+    layer::DiagnoseLayer,
+    peeked::Prefix,
+};
 use crate::{
     call::CallRecorder,
     class::{ErrorClass, FaultDomain},
@@ -235,9 +239,16 @@ impl Call {
         let message = extracted.message.map(|text| tidy(&scrubber, text));
         let code = extracted.code.map(|text| cut_code(tidy(&scrubber, text)));
         let request_id = head.request_id.map(|id| tidy(&scrubber, Cow::Borrowed(id)));
-        let mut diagnosis = Diagnosis {
+        let outcome = self.answered_outcome(parts.status, &facts);
+        let delivery = retried.map_or(Delivery::Answered, Retried::delivery);
+        let retry_after = head
+            .has_wait
+            .then(|| now_retry_after(&parts.headers))
+            .flatten();
+        let indeterminate = self.is_indeterminate(delivery);
+        let diagnosis = Diagnosis {
             endpoint: self.printed(&address),
-            outcome: self.answered_outcome(parts.status, &facts),
+            outcome,
             texts: Texts::new([
                 message.as_deref().unwrap_or_default(),
                 code.as_deref().unwrap_or_default(),
@@ -249,22 +260,26 @@ impl Call {
                 Kind::Omitted(what) => Some(what),
                 Kind::None | Kind::Json | Kind::Plain => None,
             },
-            hint: None,
+            hint: hint(outcome, indeterminate, retry_after, None),
             cause: None,
             not_sent: false,
-            delivery: retried.map_or(Delivery::Answered, Retried::delivery),
+            delivery,
             attempts: retried.map_or(facts.requests, Retried::attempts).max(1),
             timeout: None,
-            retry_after: head
-                .has_wait
-                .then(|| now_retry_after(&parts.headers))
-                .flatten(),
-            indeterminate: false,
+            retry_after,
+            indeterminate,
             headers: head.shown.scrubbed(&scrubber),
             line_cap: self.config.line_cap,
         };
-        self.complete(&mut diagnosis);
-        diagnosis
+        // Made where it is returned: it has 450 bytes.
+        match &self.config.hint_with {
+            None => diagnosis,
+            Some(hook) => hinted(diagnosis, &**hook),
+        }
+    }
+
+    fn is_indeterminate(&self, delivery: Delivery) -> bool {
+        delivery == Delivery::Unknown && !self.idempotency.is_repeatable()
     }
 
     fn answered_outcome(&self, status: StatusCode, facts: &Facts) -> Outcome {
@@ -291,8 +306,7 @@ impl Call {
 
     /// Completes a diagnosis by what follows from the rest of it.
     pub(super) fn complete(&self, diagnosis: &mut Diagnosis) {
-        diagnosis.indeterminate =
-            diagnosis.delivery == Delivery::Unknown && !self.idempotency.is_repeatable();
+        diagnosis.indeterminate = self.is_indeterminate(diagnosis.delivery);
         diagnosis.hint = hint(
             diagnosis.outcome,
             diagnosis.indeterminate,
@@ -346,6 +360,15 @@ impl Call {
     pub(super) fn is_watched(&self) -> bool {
         self.recorder.is_some() || self.config.log.is_on()
     }
+}
+
+/// Lets a hook give the hint.
+#[cold]
+fn hinted(mut diagnosis: Diagnosis, hook: &HintWith) -> Diagnosis {
+    if let Some(hint) = hook(&diagnosis) {
+        diagnosis.hint = Some(hint.into());
+    }
+    diagnosis
 }
 
 #[expect(

@@ -16,7 +16,7 @@ use super::{
     call::Call,
     config::Config,
     layer::{Client, Server},
-    looking::{Failure, Looking},
+    looking::Looking,
 };
 use crate::{classify::as_error, diagnosis::Diagnosed, error::BoxError};
 
@@ -150,11 +150,7 @@ fn observe<B: Body, E: 'static>(
         }
         error
     };
-    let result = ready!(looking.poll(ended, cx, observed));
-    Poll::Ready(result.or_else(|failure| match failure {
-        Failure::Error(error) => Err(error),
-        Failure::Status(response) => Ok(response),
-    }))
+    looking.poll(ended, cx, observed, Ok)
 }
 
 impl<F, B: Body, E, Side> fmt::Debug for ResponseFuture<F, B, E, Side> {
