@@ -9,6 +9,7 @@ use http::{
 };
 
 use crate::{
+    eight,
     endpoint::Endpoint,
     extensions::extension,
     path::{is_plain, redact_path},
@@ -316,10 +317,12 @@ impl<'a> Address<'a> {
     pub(crate) fn endpoint(&self, method: &Method) -> Endpoint {
         // Neither the userinfo nor, for `CONNECT`, a path that is none.
         let authority = self.authority;
-        let userinfo = authority.bytes().rposition(|byte| byte == b'@');
-        let host = userinfo
-            .and_then(|at| authority.get(at + 1..))
-            .unwrap_or(authority);
+        let host = match eight::has(authority.as_bytes(), b'@') {
+            true => authority
+                .rsplit_once('@')
+                .map_or(authority, |(_, host)| host),
+            false => authority,
+        };
         let is_connect = method == Method::CONNECT && !host.is_empty();
         let path = match is_connect {
             true => redact_path(host),
