@@ -14,11 +14,7 @@ const PLACEHOLDERS: &[&str] = &["null", "none", "undefined", "nil", "[object obj
 
 /// Returns `text` trimmed, without HTML; `None` if it says nothing beyond `status`.
 pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, str>> {
-    let text = if text.len() > LONGEST {
-        bounded(text)
-    } else {
-        text
-    };
+    let text = bounded(text);
     let text = match html::strip(&text) {
         Some(stripped) => Cow::Owned(stripped),
         None => text,
@@ -55,9 +51,6 @@ pub(crate) fn shortened(text: &str) -> &str {
 }
 
 fn is_placeholder(text: &str) -> bool {
-    if text.len() > "[object object]".len() {
-        return false;
-    }
     let mut placeholders = PLACEHOLDERS.iter();
     placeholders.any(|nothing| nothing.eq_ignore_ascii_case(text))
 }
@@ -73,17 +66,6 @@ fn trim(text: &str) -> &str {
 
 /// Returns whether `text` is the status again, in numbers or in words.
 fn adds_nothing(text: &str, status: StatusCode) -> bool {
-    // Most texts are told by how they end.
-    let ends_otherwise = |last: &u8| {
-        let reason = status.canonical_reason().unwrap_or_default();
-        let same = |end: &u8| end.eq_ignore_ascii_case(last);
-        last.is_ascii_graphic()
-            && !matches!(last, b'0'..=b'9' | b'.' | b':' | b'-' | b'!')
-            && !reason.as_bytes().last().is_some_and(same)
-    };
-    if text.as_bytes().last().is_some_and(ends_otherwise) {
-        return false;
-    }
     let rest = text.strip_prefix(status.as_str()).unwrap_or(text);
     let is_around = |byte: &u8| matches!(byte, b' ' | b'.' | b':' | b'-' | b'!');
     let behind = rest.bytes().take_while(is_around).count();

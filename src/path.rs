@@ -41,6 +41,7 @@ pub(crate) fn is_plain(path: &str) -> bool {
     loop {
         match rest {
             [b'b' | b'B', b'o' | b'O', ..] => return false,
+            [_, b'/', ..] => {}
             [first, second, ..] if secret_shape::may_start(*first, Some(*second)) => return false,
             _ => {}
         }

@@ -54,6 +54,7 @@
 //! [`Diagnosis`]: crate::Diagnosis
 //! [`Diagnosed`]: crate::Diagnosed
 
+mod answered;
 mod body;
 mod call;
 mod config;
