@@ -44,6 +44,7 @@ mod form;
 mod grpc;
 mod headers;
 mod hint;
+mod hook;
 mod html;
 mod json;
 mod json_entries;
