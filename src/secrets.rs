@@ -54,7 +54,7 @@ impl Secrets {
 
     /// Remembers the one credential that most requests have, if they have any.
     #[inline(never)]
-    fn only(name: &HeaderName, value: &HeaderValue) -> Self {
+    fn only(name: &str, value: &HeaderValue) -> Self {
         if value.len() + 2 > CAP {
             return Self::over_cap();
         }
@@ -78,8 +78,9 @@ impl Secrets {
         }
         let mut block = Vec::with_capacity(size);
         for (name, value) in headers {
-            if is_secret(Kind::of(name), name, value, extra) {
-                write(&mut block, name, value);
+            let text = name.as_str();
+            if is_secret(Kind::of(text), name, value, extra) {
+                write(&mut block, text, value);
             }
         }
         Self {
@@ -107,9 +108,9 @@ impl Secrets {
 }
 
 /// Writes one entry.
-#[inline]
-fn write(block: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {
-    let is_cookie = name.as_str().ends_with("cookie");
+#[inline(always)]
+fn write(block: &mut Vec<u8>, name: &str, value: &HeaderValue) {
+    let is_cookie = name.ends_with("cookie");
     block.push(if is_cookie { COOKIE } else { VALUE });
     block.extend_from_slice(value.as_bytes());
     block.push(END);
@@ -121,7 +122,7 @@ pub(crate) struct Sighted<'a> {
     /// How many bytes it takes to remember the credentials.
     pub(crate) size: usize,
     /// The first of them.
-    first: Option<(&'a HeaderName, &'a HeaderValue)>,
+    first: Option<(&'a str, &'a HeaderValue)>,
     pub(crate) has_mcp_session: bool,
 }
 
@@ -131,7 +132,8 @@ impl<'a> Sighted<'a> {
         let mut sighted = Self::default();
         let has_extra = !extra.is_empty();
         for (name, value) in headers {
-            if has_extra || value.is_sensitive() || Kind::may_matter(name) {
+            let is_meant = has_extra || value.is_sensitive();
+            if is_meant || (!is_common(name) && Kind::may_matter(name.as_str())) {
                 sighted.look(name, value, extra);
             }
         }
@@ -140,9 +142,10 @@ impl<'a> Sighted<'a> {
 
     #[inline(never)]
     fn look(&mut self, name: &'a HeaderName, value: &'a HeaderValue, extra: &[HeaderName]) {
-        let kind = Kind::of(name);
+        let text = name.as_str();
+        let kind = Kind::of(text);
         if is_secret(kind, name, value, extra) {
-            self.first.get_or_insert((name, value));
+            self.first.get_or_insert((text, value));
             self.size = self.size.saturating_add(value.len()).saturating_add(2);
         }
         self.has_mcp_session |= kind == Kind::Session;
@@ -190,11 +193,8 @@ enum Kind {
 impl Kind {
     /// Returns whether [`Kind::of`] may find anything but an ordinary name, by the last four letters alone.
     #[inline]
-    fn may_matter(name: &HeaderName) -> bool {
-        if is_common(name) {
-            return false;
-        }
-        let last = name.as_str().as_bytes().last_chunk();
+    fn may_matter(name: &str) -> bool {
+        let last = name.as_bytes().last_chunk();
         last.is_some_and(|last| ENDINGS & place(u32::from_ne_bytes(*last)) != 0)
     }
 
@@ -202,8 +202,8 @@ impl Kind {
     /// ends in `-token`, `-key`, `secret`, `password`, `signature`, `credentials`, `-auth` or `-jwt`. Most
     /// names are told apart by their last four letters, read as one number.
     #[inline(always)]
-    fn of(name: &HeaderName) -> Self {
-        let name = name.as_str().as_bytes();
+    fn of(name: &str) -> Self {
+        let name = name.as_bytes();
         let Some(last) = name.last_chunk() else {
             return Self::Ordinary;
         };

@@ -73,7 +73,13 @@ impl<B: Body> ResponseBody<B> {
             StateProj::Peeked { body } => body.as_mut().poll_next(cx),
             StateProj::Watched { body, trailers } => {
                 let polled = body.poll_frame(cx);
-                watch(&polled, trailers);
+                if let Poll::Ready(Some(Ok(frame))) = &polled {
+                    if let Some(map) = frame.trailers_ref() {
+                        if let Some(trailers) = trailers.take() {
+                            trailers.came(map);
+                        }
+                    }
+                }
                 polled
             }
         };
@@ -124,17 +130,6 @@ impl<B: Body> Body for ResponseBody<B> {
         match &self.state {
             State::Plain { body } | State::Watched { body, .. } => body.size_hint(),
             State::Peeked { body } => body.size_hint(),
-        }
-    }
-}
-
-/// Shows the trailers, if these are what came, to whoever waits for them.
-fn watch<D, E>(polled: &Poll<Option<Result<Frame<D>, E>>>, trailers: &mut Option<Box<Trailers>>) {
-    if let Poll::Ready(Some(Ok(frame))) = polled {
-        if let Some(map) = frame.trailers_ref() {
-            if let Some(trailers) = trailers.take() {
-                trailers.came(map);
-            }
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use http::{Request, Response, response::Parts};
+use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 
@@ -16,7 +16,7 @@ use super::{
     call::Call,
     config::Config,
     layer::{Client, Server},
-    looking::{Failure, Looking},
+    looking::Looking,
 };
 use crate::{classify::as_error, diagnosis::Diagnosed, error::BoxError};
 
@@ -85,8 +85,8 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             &mut Looking<B>,
             Option<Result<Response<B>, E>>,
             &mut Context<'_>,
-        ) -> Poll<Looked<B, X>>,
-    ) -> Poll<Result<Response<ResponseBody<B>>, X>>
+        ) -> Looked<B, X>,
+    ) -> Looked<B, X>
     where
         F: Future<Output = Result<Response<B>, I>>,
     {
@@ -102,14 +102,12 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             _ => None,
         };
         this.state.set(State::Called);
-        let (head, body) = ready!(look(this.looking, ended, cx))?;
-        Poll::Ready(Ok(Response::from_parts(head, body)))
+        look(this.looking, ended, cx)
     }
 }
 
-/// What looking ends with. In two parts: a response that was written to memory elsewhere would make the
-/// compiler move that of a good answer through memory too, twice.
-pub(super) type Looked<B, X> = Result<(Parts, ResponseBody<B>), X>;
+/// What a poll gives.
+type Looked<B, X> = Poll<Result<Response<ResponseBody<B>>, X>>;
 
 impl<F, B, I> Future for ResponseFuture<F, B, BoxError, Client>
 where
@@ -145,18 +143,14 @@ fn observe<B: Body, E: 'static>(
     looking: &mut Looking<B>,
     ended: Option<Result<Response<B>, E>>,
     cx: &mut Context<'_>,
-) -> Poll<Looked<B, E>> {
+) -> Poll<Result<Response<ResponseBody<B>>, E>> {
     let observed = |call: &Call, error| {
         if call.config.log.is_on() {
             call.log(&call.failed(as_error(&error)));
         }
         error
     };
-    let result = ready!(looking.poll(ended, cx, observed));
-    Poll::Ready(match result {
-        Err(Failure::Error(error)) => Err(error),
-        Ok(response) | Err(Failure::Status(response)) => Ok(response.into_parts()),
-    })
+    looking.poll(ended, cx, observed, Ok)
 }
 
 impl<F, B: Body, E, Side> fmt::Debug for ResponseFuture<F, B, E, Side> {

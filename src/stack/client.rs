@@ -192,7 +192,7 @@ where
     if let Some(looking) = looking {
         return looking
             .poll_client(None, cx)
-            .map_ok(|(head, body)| Response::from_parts(head, wrap(body)));
+            .map_ok(|response| response.map(wrap));
     }
     attempts.poll_then(
         cx,
@@ -207,7 +207,7 @@ where
             looking
                 .insert(Box::new(Looking::new(call)))
                 .poll_client(Some(result), cx)
-                .map_ok(|(head, body)| Response::from_parts(head, wrap(body)))
+                .map_ok(|response| response.map(&wrap))
         },
     )
 }
