@@ -189,10 +189,8 @@ where
     B: Body + Unpin,
     R: Body,
 {
-    if let Some(looking) = looking {
-        return looking
-            .poll_client(None, cx)
-            .map_ok(|response| response.map(wrap));
+    if looking.is_some() {
+        return poll_looking(looking, None, wrap, cx);
     }
     attempts.poll_then(
         cx,
@@ -204,12 +202,26 @@ where
         },
         |attempts, result, cx| {
             let call = Call::recalled(diagnose, attempts.recall());
-            looking
-                .insert(Box::new(Looking::new(call)))
-                .poll_client(Some(result), cx)
-                .map_ok(|response| response.map(&wrap))
+            *looking = Some(Box::new(Looking::new(call)));
+            poll_looking(looking, Some(result), &wrap, cx)
         },
     )
+}
+
+/// Looks into what the attempts have ended with, or goes on looking.
+#[inline(never)]
+fn poll_looking<R: Body, W>(
+    looking: &mut Option<Box<Looking<R>>>,
+    ended: Option<Result<Response<R>, BoxError>>,
+    wrap: impl Fn(diagnose::ResponseBody<R>) -> W,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Response<W>, Diagnosed>> {
+    match looking {
+        Some(looking) => looking
+            .poll_client(ended, cx)
+            .map_ok(|response| response.map(wrap)),
+        None => Poll::Pending,
+    }
 }
 
 impl<S, F, E, B, R: Body> fmt::Debug for ResponseFuture<S, F, E, B, R> {
