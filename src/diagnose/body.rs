@@ -60,13 +60,13 @@ impl<B: Body> ResponseBody<B> {
     }
 }
 
+/// What a body answers to a poll.
+type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
+
 impl<B: Body> ResponseBody<B> {
     /// Polls a body that is not simply passed through.
     #[inline(never)]
-    fn poll_other(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+    fn poll_other(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<B> {
         let this = self.project();
         let polled = match this.state.project() {
             StateProj::Plain { body } => body.poll_frame(cx),

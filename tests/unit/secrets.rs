@@ -189,3 +189,33 @@ proptest! {
         prop_assert_eq!(Sighted::in_headers(&headers, &extra).has_mcp_session, session);
     }
 }
+
+#[test]
+fn a_common_name_is_no_credentials() {
+    let common = [
+        "accept",
+        "cache-control",
+        "connection",
+        "content-type",
+        "expect",
+        "host",
+        "if-none-match",
+        "range",
+        "te",
+        "user-agent",
+        "via",
+    ];
+    for text in common {
+        let name = HeaderName::from_static(text);
+        assert!(is_common(&name), "{text}");
+        assert_eq!(Kind::of(text), Kind::Ordinary, "{text}");
+    }
+    for text in [
+        "authorization",
+        "proxy-authorization",
+        "cookie",
+        "x-api-key",
+    ] {
+        assert!(!is_common(&HeaderName::from_static(text)), "{text}");
+    }
+}
