@@ -55,6 +55,7 @@ struct Copied {
 impl Target {
     /// Takes the method and the path, and allocates nothing if they are short and the method is of
     /// RFC 9110 or `PATCH`.
+    #[inline]
     pub(crate) fn of<B>(request: &Request<B>) -> Self {
         let (method, uri) = (request.method(), request.uri());
         Self::copied(method, uri, uri.path(), None).unwrap_or_else(|| Self::cloned(method, uri))
@@ -64,15 +65,16 @@ impl Target {
     /// there is one and it is short.
     #[inline]
     pub(crate) fn templated<B>(request: &Request<B>) -> Self {
-        if !request.extensions().is_empty() {
-            if let Some(template) = extension::<PathTemplate>(request.extensions()) {
-                let copied = Self::copied(request.method(), request.uri(), template.as_str(), None);
-                if let Some(target) = copied {
-                    return target;
-                }
-            }
+        if request.extensions().is_empty() {
+            return Self::of(request);
         }
-        Self::of(request)
+        Self::by_template(request).unwrap_or_else(|| Self::of(request))
+    }
+
+    #[inline(never)]
+    fn by_template<B>(request: &Request<B>) -> Option<Self> {
+        let template = extension::<PathTemplate>(request.extensions())?;
+        Self::copied(request.method(), request.uri(), template.as_str(), None)
     }
 
     /// As [`Target::of`], but keeps the query too, for those who must know which secrets were sent.
@@ -99,7 +101,10 @@ impl Target {
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let mut bytes = [0; IN_PLACE];
         let (place, rest) = bytes.split_at_mut_checked(authority.len())?;
-        copy_short(place, authority.as_bytes());
+        // Most URIs of a server have none, and a copy of nothing is a call too.
+        if !authority.is_empty() {
+            copy_short(place, authority.as_bytes());
+        }
         let (place, rest) = rest.split_at_mut_checked(path.len())?;
         copy_short(place, path.as_bytes());
         let path = authority.len() + path.len();

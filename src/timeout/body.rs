@@ -24,18 +24,15 @@ pin_project! {
     pub struct TimeoutBody<B> {
         #[pin]
         inner: B,
-        watch: Option<Watch>,
+        // Boxed: what no body is watched for should not make every response larger to move.
+        watch: Option<Pin<Box<Watch>>>,
         ended: bool,
     }
 }
 
 impl<B> TimeoutBody<B> {
     #[inline]
-    pub(super) fn unwatched(inner: B) -> Self {
-        Self::new(inner, None)
-    }
-
-    pub(super) fn new(inner: B, watch: Option<Watch>) -> Self {
+    pub(super) fn new(inner: B, watch: Option<Pin<Box<Watch>>>) -> Self {
         Self {
             inner,
             watch,
@@ -52,6 +49,7 @@ where
     type Data = B::Data;
     type Error = BoxError;
 
+    #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -64,11 +62,11 @@ where
         let polled = this.inner.poll_frame(cx);
         if let Some(watch) = this.watch {
             if polled.is_pending() {
-                let error = ready!(watch.poll_expired(cx));
+                let error = ready!(watch.as_mut().poll_expired(cx));
                 *this.ended = true;
                 return Poll::Ready(Some(Err(error.into())));
             }
-            watch.answered();
+            watch.as_mut().answered();
         }
         *this.ended = matches!(polled, Poll::Ready(None | Some(Err(_))));
         polled.map(|frame| frame.map(|frame| frame.map_err(Into::into)))

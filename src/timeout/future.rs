@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use http::Response;
+use http::{HeaderMap, Response};
 use pin_project_lite::pin_project;
 
 use super::{body::ResponseBody, countdown::Countdown, limits::BodyLimits, watch::Watch};
@@ -80,10 +80,13 @@ where
         if let StateProj::Running { inner, body, .. } = this.state.project() {
             // Inner first: an answer that is ready wins over a limit that has run out.
             match inner.poll(cx) {
-                Poll::Ready(Ok(response)) if body.is_none() => {
-                    return Poll::Ready(Ok(response.map(ResponseBody::unwatched)));
+                Poll::Ready(Ok(response)) => {
+                    let watch = match body {
+                        None => None,
+                        Some(_) => self.watch(response.headers()),
+                    };
+                    return Poll::Ready(Ok(response.map(|body| ResponseBody::new(body, watch))));
                 }
-                Poll::Ready(Ok(response)) => return Poll::Ready(Ok(self.watched(response))),
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
                 Poll::Pending => {}
             }
@@ -116,16 +119,16 @@ impl<F> ResponseFuture<F> {
         }
     }
 
-    /// Limits the waits for the body of a response.
+    /// Limits the waits for the body of a response with these headers.
     #[cold]
-    fn watched<B>(self: Pin<&mut Self>, response: Response<B>) -> Response<ResponseBody<B>> {
-        let mut watch = None;
-        if let StateProj::Running { target, body, .. } = self.project().state.project() {
-            watch = target.take().zip(body.take()).map(|(target, limits)| {
-                let total = limits.total_for(response.headers());
-                Watch::new(target, limits, total)
-            });
+    fn watch(self: Pin<&mut Self>, headers: &HeaderMap) -> Option<Pin<Box<Watch>>> {
+        match self.project().state.project() {
+            StateProj::Running { target, body, .. } => {
+                let (target, limits) = target.take().zip(body.take())?;
+                let total = limits.total_for(headers);
+                Some(Box::pin(Watch::new(target, limits, total)))
+            }
+            StateProj::NotReady { .. } => None,
         }
-        response.map(|body| ResponseBody::new(body, watch))
     }
 }

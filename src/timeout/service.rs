@@ -41,6 +41,7 @@ where
     type Error = BoxError;
     type Future = ResponseFuture<S::Future>;
 
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         if self.not_ready.is_none() {
             self.not_ready = ready!(self.inner.poll_ready(cx)).err().map(Into::into);
@@ -48,6 +49,7 @@ where
         Poll::Ready(Ok(()))
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         if let Some(error) = self.not_ready.take() {
             return ResponseFuture::not_ready(error);
