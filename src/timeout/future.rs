@@ -1,5 +1,6 @@
 use std::{
     future::Future,
+    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -22,6 +23,11 @@ pin_project! {
     pub struct ResponseFuture<F> {
         #[pin]
         state: State<F>,
+        #[pin]
+        countdown: Countdown,
+        // Of nothing where there is no limit to run out of.
+        target: Target,
+        body: Option<Arc<BodyLimits>>,
     }
 }
 
@@ -29,40 +35,35 @@ pin_project! {
     #[derive(Debug)]
     #[project = StateProj]
     enum State<F> {
-        Running {
-            #[pin]
-            inner: F,
-            #[pin]
-            countdown: Countdown,
-            // `None` where there is no limit to run out of.
-            target: Option<Target>,
-            body: Option<Arc<BodyLimits>>,
-        },
+        Running { #[pin] inner: F },
         // The service could not be made ready; it is not called.
         NotReady { error: Option<BoxError> },
     }
 }
 
 impl<F> ResponseFuture<F> {
+    #[inline(always)]
     pub(super) fn running(
         inner: F,
         limit: Duration,
-        target: Option<Target>,
+        target: Target,
         body: Option<Arc<BodyLimits>>,
     ) -> Self {
         Self {
-            state: State::Running {
-                inner,
-                countdown: Countdown::new(limit),
-                target,
-                body,
-            },
+            state: State::Running { inner },
+            countdown: Countdown::new(limit),
+            target,
+            body,
         }
     }
 
+    #[cold]
     pub(super) fn not_ready(error: BoxError) -> Self {
         Self {
             state: State::NotReady { error: Some(error) },
+            countdown: Countdown::new(Duration::MAX),
+            target: Target::nothing(),
+            body: None,
         }
     }
 }
@@ -74,18 +75,19 @@ where
 {
     type Output = Result<Response<ResponseBody<B>>, BoxError>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.as_mut().project();
-        if let StateProj::Running { inner, body, .. } = this.state.project() {
+        if let StateProj::Running { inner } = this.state.project() {
             // Inner first: an answer that is ready wins over a limit that has run out.
             match inner.poll(cx) {
                 Poll::Ready(Ok(response)) => {
-                    let watch = match body {
-                        None => None,
-                        Some(_) => self.watch(response.headers()),
-                    };
-                    return Poll::Ready(Ok(response.map(|body| ResponseBody::new(body, watch))));
+                    if this.body.is_none() {
+                        return Poll::Ready(Ok(response.map(ResponseBody::unwatched)));
+                    }
+                    let (head, body) = response.into_parts();
+                    let body = ResponseBody::new(body, self.watch(&head.headers));
+                    return Poll::Ready(Ok(Response::from_parts(head, body)));
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
                 Poll::Pending => {}
@@ -97,38 +99,29 @@ where
 
 impl<F> ResponseFuture<F> {
     /// Completes with an error where there is no answer.
+    #[inline(never)]
     fn poll_error(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<BoxError> {
-        match self.project().state.project() {
-            StateProj::Running {
-                countdown,
-                target: Some(target),
-                ..
-            } => {
-                let limit = countdown.limit();
-                let elapsed = ready!(countdown.poll_expired(cx));
-                let error = TimeoutError::new(target.endpoint(), limit, TimeoutScope::Head);
-                Poll::Ready(error.with_elapsed(elapsed).into())
-            }
-            StateProj::NotReady { error } => match error.take() {
+        let this = self.project();
+        if let StateProj::NotReady { error } = this.state.project() {
+            return match error.take() {
                 Some(error) => Poll::Ready(error),
                 // Polled again after its end.
                 None => Poll::Pending,
-            },
-            // Nothing can run out.
-            StateProj::Running { target: None, .. } => Poll::Pending,
+            };
         }
+        let limit = this.countdown.limit();
+        let elapsed = ready!(this.countdown.poll_expired(cx));
+        let error = TimeoutError::new(this.target.endpoint(), limit, TimeoutScope::Head);
+        Poll::Ready(error.with_elapsed(elapsed).into())
     }
 
-    /// Limits the waits for the body of a response with these headers.
+    /// Watches the body of a response with these headers.
     #[cold]
     fn watch(self: Pin<&mut Self>, headers: &HeaderMap) -> Option<Pin<Box<Watch>>> {
-        match self.project().state.project() {
-            StateProj::Running { target, body, .. } => {
-                let (target, limits) = target.take().zip(body.take())?;
-                let total = limits.total_for(headers);
-                Some(Box::pin(Watch::new(target, limits, total)))
-            }
-            StateProj::NotReady { .. } => None,
-        }
+        let this = self.project();
+        let limits = this.body.take()?;
+        let total = limits.total_for(headers);
+        let target = mem::replace(this.target, Target::nothing());
+        Some(Box::pin(Watch::new(target, limits, total)))
     }
 }

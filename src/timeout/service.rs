@@ -49,14 +49,17 @@ where
         Poll::Ready(Ok(()))
     }
 
-    #[inline]
+    #[inline(always)]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         if let Some(error) = self.not_ready.take() {
             return ResponseFuture::not_ready(error);
         }
         let limit = self.config.limit_of(&request);
         let body = self.config.body();
-        let target = (is_limit(limit) || body.is_some()).then(|| Target::templated(&request));
+        let mut target = Target::nothing();
+        if is_limit(limit) || body.is_some() {
+            target.keep_templated(&request);
+        }
         ResponseFuture::running(self.inner.call(request), limit, target, body)
     }
 }
