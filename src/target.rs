@@ -101,8 +101,9 @@ impl Target {
         }
     }
 
+    /// As [`Target::of`], written into what is a [`Target::nothing`] so far, where it stays.
     #[inline(always)]
-    fn keep(&mut self, method: &Method, uri: &Uri) {
+    pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
         let kept = match &mut self.place {
             Place::Copied(copied) => copied.keep(method, uri, uri.path(), None),
             Place::Cloned { .. } | Place::Boxed(_) => None,
