@@ -195,31 +195,32 @@ impl Open {
         let mut notes = self.recorder.notes();
         let (head, told) = tell(&mut notes);
         notes.attempts.close(ended);
-        let retried = notes.retried.or(told.retried);
-        let noted = notes.delivery();
+        let attempt_log = mem::take(&mut notes.attempts);
+        let (requests, last_failure) = (notes.facts.requests, notes.last_failure);
+        let (noted, retried) = (notes.delivery(), notes.retried.or(told.retried));
+        drop(notes);
         let record = CallRecord {
+            recorder: self.recorder,
             has_template,
             status: told.status,
             outcome: told.outcome,
             delivery: noted.or(told.delivery).unwrap_or(Delivery::Unknown),
-            attempts: match (notes.facts.requests, retried) {
+            attempts: match (requests, retried) {
                 (0, Some(retried)) => retried.attempts(),
                 (0, None) if noted.is_none() => told.attempts,
-                (noted, _) => noted,
+                (requests, _) => requests,
             },
+            attempt_log,
             stop: retried.map(|retried| retried.stop()),
-            last_failure: notes.last_failure,
-            attempt_log: mem::take(&mut notes.attempts),
+            last_failure,
             head,
             ended,
+            bytes_in: self.bytes_in,
             // Before the head there is no body.
             body_end: body_end.filter(|_| head.is_some()),
-            bytes_in: self.bytes_in,
             request_id: told.request_id,
             remote_code: told.remote_code,
-            recorder: self.recorder.clone(),
         };
-        drop(notes);
         call_sink(|| self.config.sink.record(record));
     }
 
