@@ -72,7 +72,7 @@ impl PathTemplate {
 /// |---|---|
 /// | `started_at` | when the call was made, [RFC 3339] in UTC |
 /// | `endpoint`, `method` | what was called: `GET /users/{id}`, `GET` |
-/// | `status` | the status that the caller got |
+/// | `status` | the status of the answer, if there was one |
 /// | `error_class`, `fault_domain`, `audit_class` | how it failed, if it did |
 /// | `upstream_http_status` | the status that the server gave when it failed |
 /// | `error_code` | the server's own code for it |
@@ -126,7 +126,12 @@ impl CallRecord {
         self.recorder.start().target.method()
     }
 
-    /// Returns the status of the answer that the caller got, good or failing; `None` if it got none.
+    /// Returns the status of the answer that came through the recorder, good or failing; `None` if none
+    /// came.
+    ///
+    /// What [`RespondLayer`](crate::RespondLayer) answers to an error, outside of the recorder as in a
+    /// [`ServerStack`](crate::ServerStack), is not seen: the record then has the error's
+    /// [outcome](Self::outcome), and no status.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         self.status
