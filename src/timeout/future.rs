@@ -85,6 +85,7 @@ where
                     if this.body.is_none() {
                         return Poll::Ready(Ok(response.map(ResponseBody::unwatched)));
                     }
+                    // Taken apart: what nobody looks into where it lies, the compiler moves for less.
                     let (head, body) = response.into_parts();
                     let body = ResponseBody::new(body, self.watch(&head.headers));
                     return Poll::Ready(Ok(Response::from_parts(head, body)));
