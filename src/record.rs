@@ -72,7 +72,7 @@ impl PathTemplate {
 /// |---|---|
 /// | `started_at` | when the call was made, [RFC 3339] in UTC |
 /// | `endpoint`, `method` | what was called: `GET /users/{id}`, `GET` |
-/// | `status` | the status of the answer, if there was one |
+/// | `status` | the status that came; none where an error was answered further out |
 /// | `error_class`, `fault_domain`, `audit_class` | how it failed, if it did |
 /// | `upstream_http_status` | the status that the server gave when it failed |
 /// | `error_code` | the server's own code for it |
@@ -126,12 +126,11 @@ impl CallRecord {
         self.recorder.start().target.method()
     }
 
-    /// Returns the status of the answer that came through the recorder, good or failing; `None` if none
-    /// came.
+    /// Returns the status of the answer that came, good or failing; `None` if none did.
     ///
-    /// What [`RespondLayer`](crate::RespondLayer) answers to an error, outside of the recorder as in a
-    /// [`ServerStack`](crate::ServerStack), is not seen: the record then has the error's
-    /// [outcome](Self::outcome), and no status.
+    /// An error that a [`RespondLayer`](crate::RespondLayer) around the recorder turns into a response has
+    /// none: the record is closed when the error passes, before there is an answer. What is known is how it
+    /// failed: [`outcome`](Self::outcome) tells a limit of time from a refusal.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         self.status
@@ -167,9 +166,12 @@ impl CallRecord {
         self.delivery
     }
 
-    /// Returns how many attempts are known to have been made. 0 if the call ended before the first
-    /// one, or if it failed on our own side and no [`DispatchLayer`](crate::DispatchLayer) was there
-    /// to count.
+    /// Returns how many attempts are known to have been made: how often the client was called, as a
+    /// [`DispatchLayer`](crate::DispatchLayer) counts it. 0 if the call ended or was refused before the
+    /// first one, or if it failed on our own side and no such layer was there.
+    ///
+    /// What was refused between a retry layer and the client is an attempt to the retries, and so to the
+    /// line (`[2 attempts]`), but not here, where nothing was sent.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.attempts
