@@ -23,11 +23,6 @@ pin_project! {
     pub struct ResponseFuture<F> {
         #[pin]
         state: State<F>,
-        #[pin]
-        countdown: Countdown,
-        // Of nothing where there is no limit to run out of.
-        target: Target,
-        body: Option<Arc<BodyLimits>>,
     }
 }
 
@@ -35,7 +30,15 @@ pin_project! {
     #[derive(Debug)]
     #[project = StateProj]
     enum State<F> {
-        Running { #[pin] inner: F },
+        Running {
+            #[pin]
+            inner: F,
+            #[pin]
+            countdown: Countdown,
+            // Of nothing where there is no limit to run out of.
+            target: Target,
+            body: Option<Arc<BodyLimits>>,
+        },
         // The service could not be made ready; it is not called.
         NotReady { error: Option<BoxError> },
     }
@@ -50,10 +53,12 @@ impl<F> ResponseFuture<F> {
         body: Option<Arc<BodyLimits>>,
     ) -> Self {
         Self {
-            state: State::Running { inner },
-            countdown: Countdown::new(limit),
-            target,
-            body,
+            state: State::Running {
+                inner,
+                countdown: Countdown::new(limit),
+                target,
+                body,
+            },
         }
     }
 
@@ -61,9 +66,6 @@ impl<F> ResponseFuture<F> {
     pub(super) fn not_ready(error: BoxError) -> Self {
         Self {
             state: State::NotReady { error: Some(error) },
-            countdown: Countdown::new(Duration::MAX),
-            target: Target::nothing(),
-            body: None,
         }
     }
 }
@@ -78,11 +80,11 @@ where
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.as_mut().project();
-        if let StateProj::Running { inner } = this.state.project() {
+        if let StateProj::Running { inner, body, .. } = this.state.project() {
             // Inner first: an answer that is ready wins over a limit that has run out.
             match inner.poll(cx) {
                 Poll::Ready(Ok(response)) => {
-                    if this.body.is_none() {
+                    if body.is_none() {
                         return Poll::Ready(Ok(response.map(ResponseBody::unwatched)));
                     }
                     // Taken apart: what nobody looks into where it lies, the compiler moves for less.
@@ -102,27 +104,34 @@ impl<F> ResponseFuture<F> {
     /// Completes with an error where there is no answer.
     #[inline(never)]
     fn poll_error(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<BoxError> {
-        let this = self.project();
-        if let StateProj::NotReady { error } = this.state.project() {
-            return match error.take() {
+        match self.project().state.project() {
+            StateProj::Running {
+                countdown, target, ..
+            } => {
+                let limit = countdown.limit();
+                let elapsed = ready!(countdown.poll_expired(cx));
+                let error = TimeoutError::new(target.endpoint(), limit, TimeoutScope::Head);
+                Poll::Ready(error.with_elapsed(elapsed).into())
+            }
+            StateProj::NotReady { error } => match error.take() {
                 Some(error) => Poll::Ready(error),
                 // Polled again after its end.
                 None => Poll::Pending,
-            };
+            },
         }
-        let limit = this.countdown.limit();
-        let elapsed = ready!(this.countdown.poll_expired(cx));
-        let error = TimeoutError::new(this.target.endpoint(), limit, TimeoutScope::Head);
-        Poll::Ready(error.with_elapsed(elapsed).into())
     }
 
     /// Watches the body of a response with these headers.
     #[cold]
     fn watch(self: Pin<&mut Self>, headers: &HeaderMap) -> Option<Pin<Box<Watch>>> {
-        let this = self.project();
-        let limits = this.body.take()?;
-        let total = limits.total_for(headers);
-        let target = mem::replace(this.target, Target::nothing());
-        Some(Box::pin(Watch::new(target, limits, total)))
+        match self.project().state.project() {
+            StateProj::Running { target, body, .. } => {
+                let limits = body.take()?;
+                let total = limits.total_for(headers);
+                let target = mem::replace(target, Target::nothing());
+                Some(Box::pin(Watch::new(target, limits, total)))
+            }
+            StateProj::NotReady { .. } => None,
+        }
     }
 }
