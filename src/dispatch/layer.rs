@@ -5,13 +5,25 @@ use super::service::Dispatch;
 /// Notes every attempt of a call. See the [module](crate::dispatch).
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct DispatchLayer {}
+pub struct DispatchLayer {
+    passes_unready: bool,
+}
 
 impl DispatchLayer {
     /// Creates the layer. There is nothing to configure.
     #[must_use]
     pub const fn new() -> Self {
-        Self {}
+        Self {
+            passes_unready: false,
+        }
+    }
+
+    /// Passes on an error of `poll_ready`, to a layer of ours that keeps it itself: between two attempts
+    /// it has a result that is worth more.
+    pub(crate) const fn passing_unready(self) -> Self {
+        Self {
+            passes_unready: true,
+        }
     }
 }
 
@@ -19,6 +31,6 @@ impl<S> Layer<S> for DispatchLayer {
     type Service = Dispatch<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Dispatch::new(inner)
+        Dispatch::new(inner, self.passes_unready)
     }
 }

@@ -14,13 +14,15 @@ use crate::kept_error::Kept;
 pub struct Dispatch<S> {
     inner: S,
     kept: Kept,
+    passes_unready: bool,
 }
 
 impl<S> Dispatch<S> {
-    pub(super) fn new(inner: S) -> Self {
+    pub(super) fn new(inner: S, passes_unready: bool) -> Self {
         Self {
             inner,
             kept: Kept::default(),
+            passes_unready,
         }
     }
 }
@@ -41,11 +43,12 @@ where
         if self.kept.is_some() {
             return Poll::Ready(Ok(()));
         }
-        self.inner.poll_ready(cx).map(|ready| {
-            if let Err(error) = ready {
+        self.inner.poll_ready(cx).map(|ready| match ready {
+            Err(error) if !self.passes_unready => {
                 self.kept.keep(error);
+                Ok(())
             }
-            Ok(())
+            ready => ready,
         })
     }
 

@@ -16,6 +16,9 @@
 //!   [`RetryBudget`](crate::RetryBudget).
 //! - **No retry layer below has given it up already.** Layers that are nested do not multiply.
 //!
+//! The head of the response decides. A body that fails after a good head reaches the caller as it is:
+//! part of it may have been used by then.
+//!
 //! The wait is the longer of the [`Backoff`](crate::Backoff) and what `Retry-After` (or
 //! `retry-after-ms`) asks for.
 //!

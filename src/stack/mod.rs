@@ -159,7 +159,8 @@ impl<S> Layer<S> for ClientStack {
             .attempt_limit(self.attempt)
             .request_timeout_is_total(true)
             .remembers(self.diagnose.credentials());
-        let attempts = retry.layer(DispatchLayer::new().layer(client));
+        let client = DispatchLayer::new().passing_unready().layer(client);
+        let attempts = retry.layer(client);
         ClientService::new(self.recorder.clone(), self.diagnose.clone(), attempts)
     }
 }
