@@ -41,7 +41,7 @@ fn request<B>(method: Method, body: B) -> Request<B> {
 /// Calls once, with a client that reads the body or does not, and returns how many blocks were allocated.
 fn allocations<B>(layer: &RetryLayer, reads: bool, request: Request<B>) -> u64
 where
-    B: Body<Data = Bytes> + Unpin + 'static,
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin + 'static,
 {
     let mut service = layer.layer(service_fn(
         move |request: Request<ReplayBody<B>>| -> Answer {
