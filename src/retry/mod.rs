@@ -41,6 +41,9 @@
 //! whole. Should it fail only after the wait, and the response had a body, that body is gone: then its
 //! own error is returned.
 //!
+//! Our other layers keep such an error for their next call, which then fails with it. With one of them
+//! directly below, that is what is returned; within a [`ClientStack`](crate::ClientStack) it is not.
+//!
 //! Nothing is spawned: dropping the future stops everything, and returns to the budget what an attempt
 //! that was not made would have cost.
 //!
