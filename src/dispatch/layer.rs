@@ -6,6 +6,7 @@ use super::service::Dispatch;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct DispatchLayer {
+    is_silent: bool,
     passes_unready: bool,
 }
 
@@ -14,6 +15,15 @@ impl DispatchLayer {
     #[must_use]
     pub const fn new() -> Self {
         Self {
+            is_silent: false,
+            passes_unready: false,
+        }
+    }
+
+    /// Notes nothing: another layer of this kind stands further in.
+    pub(crate) const fn silent() -> Self {
+        Self {
+            is_silent: true,
             passes_unready: false,
         }
     }
@@ -23,6 +33,7 @@ impl DispatchLayer {
     pub(crate) const fn passing_unready(self) -> Self {
         Self {
             passes_unready: true,
+            ..self
         }
     }
 }
@@ -31,6 +42,6 @@ impl<S> Layer<S> for DispatchLayer {
     type Service = Dispatch<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Dispatch::new(inner, self.passes_unready)
+        Dispatch::new(inner, self.is_silent, self.passes_unready)
     }
 }
