@@ -24,8 +24,8 @@ use hyper_util::{
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 use tower::{Layer, ServiceExt, service_fn};
 use tower_diagnose::{
-    Backoff, BodyEnd, ClientStack, Delivery, ErrorClass, RecentCalls, ResponseExt, RetryLayer,
-    StopReason,
+    Backoff, BodyEnd, ClientStack, Delivery, ErrorClass, RecentCalls, RequestTimeout, ResponseExt,
+    RetryLayer, StopReason,
 };
 
 use crate::support::{
@@ -207,5 +207,48 @@ async fn what_the_client_sends_again_by_itself_is_one_attempt() {
         assert_eq!((record.attempts(), record.stop()), (1, None));
         assert_eq!(record.delivery(), Delivery::Answered);
         assert_eq!(record.attempt_log().count(), 1);
+    }
+}
+
+/// A write that waited for a connection in vain was not sent, if somebody watched.
+#[tokio::test]
+async fn without_a_connection_nothing_was_sent_by_all_accounts() {
+    for (is_watched, delivery, attempts) in
+        [(true, Delivery::NotSent, 3), (false, Delivery::Unknown, 1)]
+    {
+        let connector =
+            service_fn(|_: Uri| std::future::pending::<io::Result<TokioIo<TcpStream>>>());
+        let hyper = Client::builder(TokioExecutor::new()).build(connector);
+        let calls = RecentCalls::new(9);
+        let at_once = Backoff::exponential(Duration::ZERO, Duration::ZERO);
+        let retry = RetryLayer::new()
+            .backoff(at_once)
+            .capture_connection(is_watched);
+        let stack = stack(&calls)
+            .retry(retry)
+            .attempt_timeout(Duration::from_millis(20));
+        let post = request("POST", "http://host.example/orders");
+        let client = stack.layer(hyper);
+        let error = client.clone().oneshot(post).await.unwrap_err();
+        let diagnosis = error.diagnosis();
+        assert_eq!(diagnosis.class(), ErrorClass::Timeout);
+        assert_eq!(
+            (diagnosis.attempts(), diagnosis.delivery()),
+            (attempts, delivery)
+        );
+        assert_eq!(diagnosis.is_indeterminate(), !is_watched);
+        let record = calls.snapshot().remove(0);
+        assert_eq!((record.attempts(), record.delivery()), (attempts, delivery));
+        let each = record.attempt_log().map(|attempt| attempt.delivery());
+        assert!(each.eq(std::iter::repeat_n(delivery, attempts as usize)));
+        // The same at the limit of the whole call.
+        let mut post = request("POST", "http://host.example/orders");
+        let limit = RequestTimeout(Duration::from_millis(5));
+        post.extensions_mut().insert(limit);
+        let error = client.oneshot(post).await.unwrap_err();
+        let line = "POST /orders failed: timed out after 5ms (no response from server)";
+        assert_eq!(error.to_string(), line);
+        assert_eq!(error.diagnosis().delivery(), delivery);
+        assert_eq!(calls.snapshot()[1].delivery(), delivery);
     }
 }
