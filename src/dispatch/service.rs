@@ -42,16 +42,10 @@ where
     /// it.
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        if self.kept.is_some() {
-            return Poll::Ready(Ok(()));
+        if self.passes_unready {
+            return self.inner.poll_ready(cx);
         }
-        self.inner.poll_ready(cx).map(|ready| match ready {
-            Err(error) if !self.passes_unready => {
-                self.kept.keep(error);
-                Ok(())
-            }
-            ready => ready,
-        })
+        self.kept.poll(|| self.inner.poll_ready(cx)).map(Ok)
     }
 
     #[inline]
