@@ -101,8 +101,8 @@ fn an_attempt_that_was_never_given_a_connection_was_not_sent_and_those_before_it
     notes.attempt_ended(None, dropped);
     assert_eq!(notes.delivery(), Delivery::Unknown);
     // Of somebody else's attempt nothing is said.
-    let outer = CallRecorder::begin(None, start(), false);
-    let stuck = CallRecorder::begin(Some(outer.clone()), start(), false);
+    let outer = recorded(None, false);
+    let stuck = recorded(Some(outer.clone()), false);
     outer.attempt_started();
     stuck.unsent();
     outer.attempt_ended(None, dropped);
