@@ -99,10 +99,8 @@
 //! [`Protocol::Grpc`](crate::Protocol::Grpc) finds the second kind for the record, and for the log if
 //! [`log`](crate::DiagnoseLayer::log) asks for one. With
 //! [`error_for_status(true)`](crate::DiagnoseLayer::error_for_status) the caller has the line of it, too, if
-//! the status came with the head, as that of a unary call that fails does. But the code is then the one that
-//! fits the class: `UNAVAILABLE` and `UNAUTHENTICATED` stay what they are, `NOT_FOUND` and most others become
-//! `UNKNOWN` (the diagnosis has their name as its [`code`](crate::Diagnosis::code)), and the status' details
-//! and metadata are gone. Who looks at codes leaves it off.
+//! the status came with the head, as that of a unary call that fails does; its code, details and metadata
+//! stay.
 //!
 //! # Limits of time
 //!
