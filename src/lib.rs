@@ -17,6 +17,7 @@ mod attempt;
 mod attempts;
 mod call;
 mod class;
+mod eight;
 mod endpoint;
 mod error;
 mod extensions;
