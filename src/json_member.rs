@@ -37,7 +37,7 @@ impl<'a> Reader<'a> {
         words
     }
 
-    /// As [`Reader::object`], into a place that is there already: what is said has 700 bytes.
+    /// As [`Reader::object`], into a place that is there already: it is too large to be moved for nothing.
     pub(crate) fn members(&mut self, words: &mut Words<'a>, role: Role, path: &str, depth: usize) {
         if depth >= DEPTH_LIMIT {
             return self.lexer.skip();

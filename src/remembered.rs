@@ -19,7 +19,7 @@ impl Default for Remembered {
     /// Of a request of which nothing is known.
     #[inline(always)]
     fn default() -> Self {
-        Self::only(Target::blank())
+        Self::only(Target::nothing())
     }
 }
 
@@ -46,7 +46,7 @@ impl Remembered {
         headers: &HeaderMap,
         extra: &[HeaderName],
     ) {
-        self.target.take(method, uri);
+        self.target.keep_whole(method, uri);
         if !headers.is_empty() {
             let sighted = Sighted::in_headers(headers, extra);
             self.secrets = Secrets::remember(headers, extra, &sighted);

@@ -30,7 +30,7 @@ pub(crate) struct Target {
 /// clone of the URI, which allocates if the URI was never cloned before.
 const IN_PLACE: usize = 90;
 
-/// Where a path ends that was taken with its query: in front of the first `?`, if there is one.
+/// Where a path ends that was taken with its query: in front of the first `?`.
 const UNKNOWN: u8 = u8::MAX;
 
 #[derive(Clone)]
@@ -57,55 +57,74 @@ struct Copied {
 }
 
 impl Target {
+    /// Of a request of which nothing was kept: reads as `GET /`.
+    #[inline]
+    pub(crate) const fn nothing() -> Self {
+        Self {
+            place: Place::Copied(Copied::NOTHING),
+        }
+    }
+
     /// Takes the method and the path, and allocates nothing if they are short and the method is of
     /// RFC 9110 or `PATCH`.
+    #[inline(always)]
     pub(crate) fn of<B>(request: &Request<B>) -> Self {
-        let (method, uri) = (request.method(), request.uri());
-        Self::copied(method, uri, uri.path()).unwrap_or_else(|| Self::cloned(method, uri))
+        let mut target = Self::nothing();
+        target.keep(request.method(), request.uri());
+        target
     }
 
     /// As [`Target::of`], but with the template of the request's extensions in place of the path, if
     /// there is one and it is short.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn templated<B>(request: &Request<B>) -> Self {
-        if !request.extensions().is_empty() {
-            if let Some(template) = extension::<PathTemplate>(request.extensions()) {
-                let copied = Self::copied(request.method(), request.uri(), template.as_str());
-                if let Some(target) = copied {
-                    return target;
-                }
-            }
-        }
-        Self::of(request)
+        let mut target = Self::nothing();
+        target.keep_templated(request);
+        target
     }
 
-    /// Of `GET /`, as long as nothing else is [taken](Target::take).
+    /// As [`Target::templated`], written into what is a [`Target::nothing`] so far, where it stays.
     #[inline(always)]
-    pub(crate) const fn blank() -> Self {
-        let mut bytes = [0; IN_PLACE];
-        bytes[0] = b'/';
-        Self {
-            place: Place::Copied(Copied {
-                method: Standard::Get,
-                scheme: CommonScheme::Absent,
-                authority: 0,
-                path: 1,
-                query: 1,
-                bytes,
-            }),
+    pub(crate) fn keep_templated<B>(&mut self, request: &Request<B>) {
+        if !request.extensions().is_empty() && self.keep_template(request) {
+            return;
+        }
+        self.keep(request.method(), request.uri());
+    }
+
+    #[inline(never)]
+    fn keep_template<B>(&mut self, request: &Request<B>) -> bool {
+        match (
+            &mut self.place,
+            extension::<PathTemplate>(request.extensions()),
+        ) {
+            (Place::Copied(copied), Some(template)) => copied
+                .keep(request.method(), request.uri(), template.as_str(), false)
+                .is_some(),
+            _ => false,
         }
     }
 
-    /// Takes what [`Target::of`] takes, and the query too, for those who must know which secrets were
-    /// sent. Into a place that is there already: what is made elsewhere and moved costs 70 instructions
-    /// more.
+    /// As [`Target::of`], written into what is a [`Target::nothing`] so far, where it stays.
     #[inline(always)]
-    pub(crate) fn take(&mut self, method: &Method, uri: &Uri) {
-        let taken = match &mut self.place {
-            Place::Copied(copied) => copied.take(method, uri),
-            _ => None,
+    pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
+        let kept = match &mut self.place {
+            Place::Copied(copied) => copied.keep(method, uri, uri.path(), false),
+            Place::Cloned { .. } | Place::Boxed(_) => None,
         };
-        if taken.is_none() {
+        if kept.is_none() {
+            *self = Self::cloned(method, uri);
+        }
+    }
+
+    /// As [`Target::keep`], and the query too, for those who must know which secrets were sent.
+    #[inline(always)]
+    pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
+        let kept = match &mut self.place {
+            Place::Copied(copied) => copied.keep_whole(method, uri),
+            Place::Cloned { .. } | Place::Boxed(_) => None,
+        };
+        if kept.is_none() {
             *self = Self::cloned(method, uri);
         }
     }
@@ -113,36 +132,11 @@ impl Target {
     /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.
     #[inline]
     pub(crate) fn in_place(method: &Method, uri: &Uri) -> Option<Self> {
-        let mut target = Self::blank();
-        match &mut target.place {
-            Place::Copied(copied) => copied.take(method, uri)?,
-            Place::Cloned { .. } | Place::Boxed(_) => return None,
-        }
-        Some(target)
-    }
-
-    /// Copies the authority of `uri` and a path in place, if they fit.
-    #[inline(always)]
-    fn copied(method: &Method, uri: &Uri, path: &str) -> Option<Self> {
-        let method = Standard::of(method)?;
-        let scheme = CommonScheme::of(uri)?;
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
-        let mut bytes = [0; IN_PLACE];
-        let (place, rest) = bytes.split_at_mut_checked(authority.len())?;
-        copy_short(place, authority.as_bytes());
-        copy_short(rest.get_mut(..path.len())?, path.as_bytes());
-        // Both are less than `IN_PLACE`.
-        let (authority, path) = (authority.len() as u8, (authority.len() + path.len()) as u8);
-        Some(Self {
-            place: Place::Copied(Copied {
-                method,
-                scheme,
-                authority,
-                path,
-                query: path,
-                bytes,
-            }),
-        })
+        let mut copied = Copied::NOTHING;
+        let place = copied
+            .keep_whole(method, uri)
+            .map(|()| Place::Copied(copied));
+        place.map(|place| Self { place })
     }
 
     #[cold]
@@ -198,50 +192,62 @@ impl fmt::Debug for Target {
 }
 
 impl Copied {
+    const NOTHING: Self = Self {
+        method: Standard::Get,
+        scheme: CommonScheme::Absent,
+        authority: 0,
+        path: 1,
+        query: 1,
+        bytes: {
+            let mut bytes = [0; IN_PLACE];
+            bytes[0] = b'/';
+            bytes
+        },
+    };
+
+    /// Copies the authority of `uri`, its path and its query, if they fit.
     #[inline(always)]
-    fn take(&mut self, method: &Method, uri: &Uri) -> Option<()> {
-        // Path and query in one, as they were sent.
+    fn keep_whole(&mut self, method: &Method, uri: &Uri) -> Option<()> {
+        // Both in one, as they were sent.
         let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
         // `http://host?query` has no path, and yet one is shown.
         if sent.as_bytes().first() == Some(&b'?') {
             return None;
         }
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
-        let start = authority.len();
-        let (place, rest) = self.bytes.split_at_mut_checked(start)?;
-        if start > 0 {
-            copy_short(place, authority.as_bytes());
-        }
-        copy_short(rest.get_mut(..sent.len())?, sent.as_bytes());
-        self.method = Standard::of(method)?;
-        self.scheme = CommonScheme::of(uri)?;
-        // All of them are less than `IN_PLACE`.
-        self.authority = start as u8;
-        self.query = (start + sent.len()) as u8;
-        self.path = match uri.query() {
-            None => self.query,
-            Some(_) => UNKNOWN,
-        };
-        Some(())
+        self.keep(method, uri, sent, uri.query().is_some())
     }
 
-    /// Returns where the path ends.
-    fn path_end(&self) -> usize {
-        if self.path != UNKNOWN {
-            return usize::from(self.path);
+    /// Copies the authority of `uri` and a path, in which there may be a query, if they fit.
+    #[inline(always)]
+    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, has_query: bool) -> Option<()> {
+        let method = Standard::of(method)?;
+        let scheme = CommonScheme::of(uri)?;
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let (place, rest) = self.bytes.split_at_mut_checked(authority.len())?;
+        // Most URIs on a server have none, and to copy nothing is a call too.
+        if !authority.is_empty() {
+            copy_short(place, authority.as_bytes());
         }
-        let (start, end) = (usize::from(self.authority), usize::from(self.query));
-        let sent = self.bytes.get(start..end).unwrap_or_default();
-        let mark = sent.iter().position(|byte| *byte == b'?');
-        mark.map_or(end, |mark| start + mark)
+        copy_short(rest.get_mut(..path.len())?, path.as_bytes());
+        self.method = method;
+        self.scheme = scheme;
+        // Both are less than `IN_PLACE`.
+        self.authority = authority.len() as u8;
+        self.query = (authority.len() + path.len()) as u8;
+        self.path = if has_query { UNKNOWN } else { self.query };
+        Some(())
     }
 
     fn address(&self) -> Address<'_> {
         // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
-        let [authority, query] = [self.authority, self.query].map(usize::from);
-        let path = self.path_end();
+        let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);
         let bytes = self.bytes.get(..query).unwrap_or_default();
         let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let path = match self.path {
+            // The authority has no question mark in it.
+            UNKNOWN => text.find('?').unwrap_or(query),
+            _ => path,
+        };
         let sent_path = text.get(authority..path).unwrap_or_default();
         Address {
             scheme: self.scheme.as_str(),

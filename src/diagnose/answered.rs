@@ -86,7 +86,7 @@ impl Call {
             headers: head.shown.scrubbed(&scrubber),
             line_cap: self.config.line_cap,
         };
-        // Made where it is returned: it has 450 bytes.
+        // Made where it is returned: it is too large to be moved for nothing.
         match &self.config.hint_with {
             None => diagnosis,
             Some(hook) => hinted(diagnosis, &**hook),

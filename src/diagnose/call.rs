@@ -67,7 +67,7 @@ impl Call {
     }
 
     /// Takes the rest of what must be known of `request`, into the place where it stays: see
-    /// [`Target::take`](crate::target::Target::take).
+    /// [`Target::keep_whole`](crate::target::Target::keep_whole).
     #[inline(always)]
     pub(super) fn take<B>(&mut self, request: &Request<B>) {
         self.remembered.take(

@@ -17,7 +17,7 @@ use super::{
     spare::Spare,
     terms::Terms,
 };
-use crate::error::BoxError;
+use crate::{classify::classify, error::BoxError};
 
 /// The service of [`RetryLayer`](super::RetryLayer).
 ///
@@ -85,7 +85,13 @@ where
         // The instance that was polled ready is the one that is called; what is kept for later is a
         // clone, which has its own readiness to wait for.
         let state = match (not_ready, &mut spare) {
-            (Some(error), _) => State::NotReady { error: Some(error) },
+            (Some(error), _) => {
+                if let Some(recorder) = &terms.recorder {
+                    let failure = classify(Some(&*error), &recorder.snapshot());
+                    recorder.attempt_refused(failure);
+                }
+                State::NotReady { error: Some(error) }
+            }
             (None, Spare::Whole(replay)) => State::Calling {
                 attempt: self.inner.call(replay.wrap(request)),
             },

@@ -51,7 +51,9 @@ impl<B: Body> Spare<B> {
             )),
             None if is_limited => {
                 let mut remembered = Remembered::default();
-                remembered.target.take(request.method(), request.uri());
+                remembered
+                    .target
+                    .keep_whole(request.method(), request.uri());
                 Self::Lean(remembered)
             }
             None => Self::Nothing,

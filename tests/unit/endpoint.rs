@@ -45,8 +45,8 @@ fn a_template_replaces_the_path_and_keeps_the_origin() {
 }
 
 fn with_query(method: &Method, uri: &http::Uri) -> Target {
-    let mut target = Target::blank();
-    target.take(method, uri);
+    let mut target = Target::nothing();
+    target.keep_whole(method, uri);
     target
 }
 
