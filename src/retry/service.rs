@@ -17,7 +17,7 @@ use super::{
     spare::Spare,
     terms::Terms,
 };
-use crate::{classify::classify, error::BoxError};
+use crate::{call::CallRecorder, classify::classify, error::BoxError};
 
 /// The service of [`RetryLayer`](super::RetryLayer).
 ///
@@ -85,13 +85,9 @@ where
         // The instance that was polled ready is the one that is called; what is kept for later is a
         // clone, which has its own readiness to wait for.
         let state = match (not_ready, &mut spare) {
-            (Some(error), _) => {
-                if let Some(recorder) = &terms.recorder {
-                    let failure = classify(Some(&*error), &recorder.snapshot());
-                    recorder.attempt_refused(failure);
-                }
-                State::NotReady { error: Some(error) }
-            }
+            (Some(error), _) => State::NotReady {
+                error: Some(refused(terms.recorder.clone(), error)),
+            },
             (None, Spare::Whole(replay)) => State::Calling {
                 attempt: self.inner.call(replay.wrap(request)),
             },
@@ -119,6 +115,17 @@ where
             state,
         }
     }
+}
+
+/// Notes that the service below was not called, since it was not ready.
+#[cold]
+#[inline(never)]
+fn refused(recorder: Option<CallRecorder>, error: BoxError) -> BoxError {
+    if let Some(recorder) = recorder {
+        let failure = classify(Some(&*error), &recorder.snapshot());
+        recorder.attempt_refused(failure);
+    }
+    error
 }
 
 impl<S: Clone> Clone for Retry<S> {
