@@ -81,7 +81,9 @@ pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Outpu
             let status = http::StatusCode::REQUEST_TIMEOUT;
             visitor.visit(HttpTimeoutLayer::with_status_code(status, LIMIT).layer(bare))
         }
-        "tower retry" => visitor.visit(TowerRetryLayer::new(CloneAndRepeat::new()).layer(bare)),
+        "tower retry" => {
+            visitor.visit(TowerRetryLayer::new(CloneAndRepeat::without_budget()).layer(bare))
+        }
         "tower retry, budget" => {
             visitor.visit(TowerRetryLayer::new(CloneAndRepeat::with_budget()).layer(bare))
         }

@@ -2,9 +2,7 @@
 
 use std::{future, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
 use tower::{
     BoxError,
     retry::{
@@ -12,8 +10,6 @@ use tower::{
         budget::{Budget, TpsBudget},
     },
 };
-
-use crate::requests::Body;
 
 /// Repeats on an error or a 5xx, up to twice, by cloning the whole request, as the documentation of
 /// tower shows it.
@@ -24,13 +20,15 @@ pub struct CloneAndRepeat {
 }
 
 impl CloneAndRepeat {
-    pub fn new() -> Self {
+    #[must_use]
+    pub fn without_budget() -> Self {
         Self {
             left: 2,
             budget: None,
         }
     }
 
+    #[must_use]
     pub fn with_budget() -> Self {
         let budget = TpsBudget::new(Duration::from_secs(10), 10, 0.2);
         Self {
@@ -40,13 +38,13 @@ impl CloneAndRepeat {
     }
 }
 
-impl Policy<Request<Body>, Response<Full<Bytes>>, BoxError> for CloneAndRepeat {
+impl<B: Clone, R> Policy<Request<B>, Response<R>, BoxError> for CloneAndRepeat {
     type Future = future::Ready<()>;
 
     fn retry(
         &mut self,
-        _: &mut Request<Body>,
-        result: &mut Result<Response<Full<Bytes>>, BoxError>,
+        _: &mut Request<B>,
+        result: &mut Result<Response<R>, BoxError>,
     ) -> Option<Self::Future> {
         if result
             .as_ref()
@@ -69,7 +67,7 @@ impl Policy<Request<Body>, Response<Full<Bytes>>, BoxError> for CloneAndRepeat {
         Some(future::ready(()))
     }
 
-    fn clone_request(&mut self, request: &Request<Body>) -> Option<Request<Body>> {
+    fn clone_request(&mut self, request: &Request<B>) -> Option<Request<B>> {
         Some(request.clone())
     }
 }
