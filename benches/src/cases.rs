@@ -20,12 +20,12 @@ use tower_resilience_timelimiter::TimeLimiterLayer;
 use crate::{bare::Bare, peers::CloneAndRepeat, requests::Body};
 
 /// Runs over the service of a case, whatever its type.
-pub trait Visitor {
+pub trait Visitor<B = Body> {
     type Output;
 
     fn visit<S, R>(self, service: S) -> Self::Output
     where
-        S: Service<http::Request<Body>, Response = http::Response<R>>,
+        S: Service<http::Request<B>, Response = http::Response<R>>,
         S::Error: Into<BoxError>,
         R: http_body::Body;
 }

@@ -59,20 +59,16 @@ where
                 let Ok(response) = future.as_mut().await else {
                     return;
                 };
-                read(response).await;
+                // A call ends where its body does.
+                let mut body = pin!(response.into_body());
+                while let Some(Ok(frame)) = body.frame().await {
+                    black_box(&frame);
+                }
             }
         }));
     };
     drive(WARM_UP);
     (around(&mut drive), future_bytes)
-}
-
-/// Reads an answer to the end of its body, which is where a call ends.
-pub async fn read<R: http_body::Body>(response: http::Response<R>) {
-    let mut body = pin!(response.into_body());
-    while let Some(Ok(frame)) = body.frame().await {
-        black_box(&frame);
-    }
 }
 
 pub fn runtime() -> tokio::runtime::Runtime {

@@ -137,19 +137,34 @@ impl Shape {
     }
 }
 
-/// A GET with so many headers, every other of which has a value that was made for it.
+/// A header that a client keeps and puts into every request.
 #[must_use]
-pub fn with_headers(headers: usize, number: u64) -> Request<Body> {
+pub fn configured_header(number: usize) -> (HeaderName, HeaderValue) {
+    let header = (
+        custom(&format!("x-header-{number}")),
+        fresh("a value of some length, configured"),
+    );
+    // As in `Configured`.
+    drop(header.clone());
+    header
+}
+
+/// A GET with these headers, the values of every other of which may be made for it.
+#[must_use]
+pub fn with_headers(
+    headers: &[(HeaderName, HeaderValue)],
+    are_fresh: bool,
+    number: u64,
+) -> Request<Body> {
     let mut request = Request::new(Full::default());
     *request.uri_mut() = Uri::from_static("/api/modules");
-    for header in 0..headers {
-        let value = if header % 2 == 0 {
-            HeaderValue::from_static("a value of some length")
+    for (index, (name, value)) in headers.iter().enumerate() {
+        let value = if are_fresh && index % 2 == 1 {
+            fresh(&format!("a value of some length, {number:010}"))
         } else {
-            fresh(&format!("a value of {number:016x}"))
+            value.clone()
         };
-        let name = custom(&format!("x-header-{header}"));
-        request.headers_mut().insert(name, value);
+        request.headers_mut().insert(name.clone(), value);
     }
     request
 }

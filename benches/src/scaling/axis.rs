@@ -5,8 +5,10 @@ use crate::framed::FRAME;
 pub enum Axis {
     /// Calls that wait at the same time.
     AtOnce,
-    /// Headers of the request.
+    /// Headers of the request, all of the client's configuration.
     Headers,
+    /// The same, half of them made for the request.
+    FreshHeaders,
     /// Bytes of the request's body, in frames.
     Upload,
     /// Bytes of the answer's body, in frames.
@@ -14,12 +16,19 @@ pub enum Axis {
 }
 
 impl Axis {
-    pub const ALL: [Self; 4] = [Self::AtOnce, Self::Headers, Self::Upload, Self::Download];
+    pub const ALL: [Self; 5] = [
+        Self::AtOnce,
+        Self::Headers,
+        Self::FreshHeaders,
+        Self::Upload,
+        Self::Download,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::AtOnce => "at once",
             Self::Headers => "headers",
+            Self::FreshHeaders => "fresh headers",
             Self::Upload => "upload",
             Self::Download => "download",
         }
@@ -28,7 +37,7 @@ impl Axis {
     pub fn sizes(self) -> &'static [usize] {
         match self {
             Self::AtOnce => &[1, 10, 100, 1_000, 10_000],
-            Self::Headers => &[1, 10, 50, 100],
+            Self::Headers | Self::FreshHeaders => &[1, 10, 50, 100],
             Self::Upload | Self::Download => &[0, 1024, 64 * 1024, 1024 * 1024],
         }
     }
@@ -37,7 +46,7 @@ impl Axis {
     pub fn units(self, size: usize) -> Option<usize> {
         match self {
             Self::AtOnce => None,
-            Self::Headers => Some(size),
+            Self::Headers | Self::FreshHeaders => Some(size),
             Self::Upload | Self::Download => Some(size.div_ceil(FRAME)),
         }
     }
@@ -46,7 +55,7 @@ impl Axis {
     pub fn calls(self, size: usize) -> u64 {
         match self {
             Self::AtOnce => size.max(1_000) as u64,
-            _ => 400,
+            _ => 200,
         }
     }
 }

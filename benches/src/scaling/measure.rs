@@ -1,6 +1,16 @@
-use std::{future::poll_fn, pin::Pin, process::ExitCode, task::Poll, time::Duration};
+use std::{
+    future::{Future, poll_fn},
+    hint::black_box,
+    iter,
+    pin::{Pin, pin},
+    process::ExitCode,
+    task::Poll,
+    time::Duration,
+};
 
+use bytes::Bytes;
 use http::{Method, Request};
+use http_body_util::BodyExt;
 use tower::{BoxError, Layer, Service, ServiceBuilder, ServiceExt, retry, timeout};
 use tower_diagnose::ClientStack;
 use tower_http::trace::TraceLayer;
@@ -11,17 +21,20 @@ use super::{
 };
 use crate::{
     callgrind,
-    cases::{self, Visitor},
+    cases::Visitor,
     framed::Framed,
-    measure::{Calls, one_by_one, read, runtime, with_earlier_timer},
+    measure::{Calls, runtime, with_earlier_timer},
     peers::CloneAndRepeat,
-    requests::{Body, Configured, Shape, with_headers},
+    requests::{Body, Configured, Shape, configured_header, with_headers},
 };
 
 /// Whose growth is looked at.
 pub const SUBJECTS: [&str; 3] = ["bare", "by hand", "client stack"];
 
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// Calls before anything is counted.
+const WARM_UP: usize = 100;
 
 /// Rounds of a measurement of time.
 const ROUNDS: u32 = 9;
@@ -68,12 +81,50 @@ impl Point {
 }
 
 fn drive<T>(axis: Axis, name: &str, size: usize, around: impl FnOnce(Calls<'_>) -> T) -> Option<T> {
-    match axis {
-        Axis::AtOnce => cases::with(name, 1, AtOnce { size, around }),
-        Axis::Headers => cases::with(name, 1, Headers { size, around }),
-        Axis::Upload => bodies(name, size, 0, around),
-        Axis::Download => bodies(name, 0, size, around),
-    }
+    // What grows, and what does not.
+    let none = Bytes::new();
+    let configured = Configured::default();
+    let headers: Vec<_> = (0..size).map(configured_header).collect();
+    let (upload, at_once, build): (_, _, &dyn Fn(u64) -> Request<Body>) = match axis {
+        Axis::AtOnce => (none, size, &|number| Shape::H10.build(&configured, number)),
+        Axis::Headers => (none, 1, &|number| with_headers(&headers, false, number)),
+        Axis::FreshHeaders => (none, 1, &|number| with_headers(&headers, true, number)),
+        Axis::Upload => (bytes(size), 1, &|_| put()),
+        Axis::Download => (none, 1, &|_| put()),
+    };
+    let download = if axis == Axis::Download { size } else { 0 };
+    let build = |number| build(number).map(|_| Framed(upload.clone()));
+    over(
+        name,
+        Store::new(bytes(download)),
+        Drive {
+            at_once,
+            build,
+            around,
+        },
+    )
+}
+
+/// A request that may be repeated, so that what there is to keep of its body is kept.
+fn put() -> Request<Body> {
+    let mut request = Request::default();
+    *request.method_mut() = Method::PUT;
+    request
+}
+
+/// Builds the subjects. They are not those of the tables: layers that are called from more than one
+/// place of a program are inlined less, which would make the tables' dearer.
+fn over<V: Visitor<Framed>>(name: &str, store: Store, visitor: V) -> Option<V::Output> {
+    let by_hand = ServiceBuilder::new()
+        .layer(TraceLayer::new_for_http())
+        .layer(retry::RetryLayer::new(CloneAndRepeat::with_budget()))
+        .layer(timeout::TimeoutLayer::new(LIMIT));
+    Some(match name {
+        "bare" => visitor.visit(store),
+        "by hand" => visitor.visit(by_hand.service(store)),
+        "client stack" => visitor.visit(ClientStack::new(LIMIT).layer(store)),
+        _ => return None,
+    })
 }
 
 /// What a run under callgrind executes.
@@ -89,102 +140,66 @@ pub fn run_case(axis: &str, name: &str, size: &str, calls: &str) -> ExitCode {
     }
 }
 
-struct Headers<F> {
-    size: usize,
+/// Begins `at_once` calls, waits until all of them wait, and ends them.
+struct Drive<B, F> {
+    at_once: usize,
+    build: B,
     around: F,
 }
 
-impl<T, F: FnOnce(Calls<'_>) -> T> Visitor for Headers<F> {
-    type Output = T;
-
-    fn visit<S, R>(self, service: S) -> T
-    where
-        S: Service<Request<Body>, Response = http::Response<R>>,
-        S::Error: Into<BoxError>,
-        R: http_body::Body,
-    {
-        one_by_one(
-            service,
-            |number| with_headers(self.size, number),
-            self.around,
-        )
-        .0
-    }
-}
-
-/// Begins `size` calls, waits until all of them wait, and ends them.
-struct AtOnce<F> {
-    size: usize,
-    around: F,
-}
-
-impl<T, F: FnOnce(Calls<'_>) -> T> Visitor for AtOnce<F> {
+impl<T, B, F> Visitor<Framed> for Drive<B, F>
+where
+    B: Fn(u64) -> Request<Framed>,
+    F: FnOnce(Calls<'_>) -> T,
+{
     type Output = T;
 
     fn visit<S, R>(self, mut service: S) -> T
     where
-        S: Service<Request<Body>, Response = http::Response<R>>,
+        S: Service<Request<Framed>, Response = http::Response<R>>,
         S::Error: Into<BoxError>,
         R: http_body::Body,
     {
-        let configured = Configured::default();
-        let mut begun: Vec<Pin<Box<S::Future>>> = Vec::with_capacity(self.size);
+        // Places that stay, so that none of them is allocated for a call.
+        let place = || Box::pin(None::<S::Future>);
+        let mut places: Vec<Pin<Box<Option<S::Future>>>> =
+            iter::repeat_with(place).take(self.at_once).collect();
         let mut drive = |calls: u64| {
-            let rounds = calls / self.size as u64;
+            let rounds = calls / self.at_once as u64;
             // Each call of a program is a task with a budget of its own; here one task has them all.
             let all = tokio::task::unconstrained(with_earlier_timer(async {
                 for _ in 0..rounds {
-                    for number in 0..self.size {
-                        let request = Shape::H10.build(&configured, number as u64);
+                    for (number, place) in (0..).zip(&mut places) {
+                        let request = (self.build)(number);
                         let Ok(service) = service.ready().await else {
                             return;
                         };
-                        begun.push(Box::pin(service.call(request)));
+                        place.set(Some(service.call(request)));
                     }
                     poll_fn(|cx| {
-                        for future in &mut begun {
-                            assert!(future.as_mut().poll(cx).is_pending(), "it waits once");
+                        for place in &mut places {
+                            let begun = place.as_mut().as_pin_mut().map(|call| call.poll(cx));
+                            assert!(begun.is_some_and(|poll| poll.is_pending()), "it waits once");
                         }
                         Poll::Ready(())
                     })
                     .await;
-                    for future in begun.drain(..) {
-                        if let Ok(response) = future.await {
-                            read(response).await;
+                    for place in &mut places {
+                        if let Some(call) = place.as_mut().as_pin_mut()
+                            && let Ok(response) = call.await
+                        {
+                            let mut body = pin!(response.into_body());
+                            while let Some(Ok(frame)) = body.frame().await {
+                                black_box(&frame);
+                            }
                         }
+                        place.set(None);
                     }
                 }
             }));
             runtime().block_on(all);
         };
-        drive(self.size as u64);
+        drive(self.at_once.max(WARM_UP) as u64);
         (self.around)(&mut drive)
     }
-}
-
-/// Uploads and downloads of so many bytes.
-fn bodies<T>(
-    name: &str,
-    upload: usize,
-    download: usize,
-    around: impl FnOnce(Calls<'_>) -> T,
-) -> Option<T> {
-    let store = Store::new(bytes(download));
-    let upload = bytes(upload);
-    // It may be repeated, so that what there is to keep of the body is kept.
-    let build = |_| {
-        let mut request = Request::new(Framed(upload.clone()));
-        *request.method_mut() = Method::PUT;
-        request
-    };
-    let by_hand = ServiceBuilder::new()
-        .layer(TraceLayer::new_for_http())
-        .layer(retry::RetryLayer::new(CloneAndRepeat::with_budget()))
-        .layer(timeout::TimeoutLayer::new(LIMIT));
-    Some(match name {
-        "bare" => one_by_one(store, build, around).0,
-        "by hand" => one_by_one(by_hand.service(store), build, around).0,
-        "client stack" => one_by_one(ClientStack::new(LIMIT).layer(store), build, around).0,
-        _ => return None,
-    })
 }

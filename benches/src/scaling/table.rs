@@ -47,12 +47,13 @@ pub fn print() -> ExitCode {
     for axis in Axis::ALL {
         let each = match axis {
             Axis::AtOnce => "",
-            Axis::Headers => "each header more | ",
+            Axis::Headers | Axis::FreshHeaders => "each header more | ",
             Axis::Upload | Axis::Download => "each frame more | ",
         };
         let what = match axis {
             Axis::AtOnce => "Calls at once, what one of them costs (H10)",
-            Axis::Headers => "Headers of a GET, half of them made for it",
+            Axis::Headers => "Headers of a GET, all of the client's configuration",
+            Axis::FreshHeaders => "Headers of a GET, half of them made for it",
             Axis::Upload => "Bytes of a PUT, in frames of 16 KiB",
             Axis::Download => "Bytes of the answer, in frames of 16 KiB",
         };
