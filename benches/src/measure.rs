@@ -1,11 +1,17 @@
 //! How one case is measured.
 
 use std::{
-    future::poll_fn, hint::black_box, pin::pin, process::ExitCode, task::Poll, time::Duration,
+    future::poll_fn,
+    hint::black_box,
+    pin::{Pin, pin},
+    process::ExitCode,
+    task::Poll,
+    time::Duration,
 };
 
 use http_body_util::BodyExt;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region};
+use tokio::time::Sleep;
 use tower::{BoxError, Service, ServiceExt};
 
 use crate::{
@@ -45,9 +51,12 @@ where
     S: Service<http::Request<B>, Response = http::Response<R>>,
     R: http_body::Body,
 {
+    let runtime = runtime();
     let mut future_bytes = 0;
     let mut drive = |calls: u64| {
-        runtime().block_on(with_earlier_timer(async {
+        runtime.block_on(async {
+            let mut earlier = pin!(earlier());
+            register(earlier.as_mut()).await;
             for number in 0..calls {
                 let request = build(number);
                 let Ok(service) = service.ready().await else {
@@ -65,7 +74,7 @@ where
                     black_box(&frame);
                 }
             }
-        }));
+        });
     };
     drive(WARM_UP);
     (around(&mut drive), future_bytes)
@@ -78,16 +87,19 @@ pub fn runtime() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-/// Runs a future in a task that has an earlier timer. A registration where none is earlier wakes the
-/// driver by a system call. It is never due, so that no call pays for firing it.
-pub async fn with_earlier_timer(inner: impl Future<Output = ()>) {
-    let mut earlier = pin!(tokio::time::sleep(EARLIER));
+/// A timer for what is measured to be later than. A registration where none is earlier wakes the driver
+/// by a system call. It is never due, so that no call pays for firing it.
+pub fn earlier() -> Sleep {
+    tokio::time::sleep(EARLIER)
+}
+
+/// Registers [`earlier`].
+pub async fn register(mut earlier: Pin<&mut Sleep>) {
     poll_fn(|cx| {
         let _ = earlier.as_mut().poll(cx);
         Poll::Ready(())
     })
     .await;
-    inner.await;
 }
 
 struct Drive<F> {

@@ -23,7 +23,7 @@ use crate::{
     callgrind,
     cases::Visitor,
     framed::Framed,
-    measure::{Calls, runtime, with_earlier_timer},
+    measure::{Calls, earlier, register, runtime},
     peers::CloneAndRepeat,
     requests::{Body, Configured, Shape, configured_header, with_headers},
 };
@@ -37,7 +37,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 const WARM_UP: usize = 100;
 
 /// Rounds of a measurement of time.
-const ROUNDS: u32 = 9;
+const ROUNDS: u32 = 7;
 
 /// One service with one size of what grows.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ impl Point {
 
     /// Nanoseconds of one call of each subject, by turns; the least of several rounds.
     pub fn nanoseconds(axis: Axis, size: usize) -> [f64; SUBJECTS.len()] {
-        let calls = 10 * axis.calls(size);
+        let calls = 4 * axis.calls(size);
         let mut least = [f64::MAX; SUBJECTS.len()];
         for _ in 0..ROUNDS {
             for (least, name) in least.iter_mut().zip(SUBJECTS) {
@@ -164,10 +164,13 @@ where
         let place = || Box::pin(None::<S::Future>);
         let mut places: Vec<Pin<Box<Option<S::Future>>>> =
             iter::repeat_with(place).take(self.at_once).collect();
+        let runtime = runtime();
         let mut drive = |calls: u64| {
             let rounds = calls / self.at_once as u64;
             // Each call of a program is a task with a budget of its own; here one task has them all.
-            let all = tokio::task::unconstrained(with_earlier_timer(async {
+            let all = tokio::task::unconstrained(async {
+                let mut earlier = pin!(earlier());
+                register(earlier.as_mut()).await;
                 for _ in 0..rounds {
                     for (number, place) in (0..).zip(&mut places) {
                         let request = (self.build)(number);
@@ -196,8 +199,8 @@ where
                         place.set(None);
                     }
                 }
-            }));
-            runtime().block_on(all);
+            });
+            runtime.block_on(all);
         };
         drive(self.at_once.max(WARM_UP) as u64);
         (self.around)(&mut drive)

@@ -4,6 +4,7 @@ use super::{
     axis::Axis,
     measure::{Point, SUBJECTS},
 };
+use crate::parallel;
 
 /// What one size costs: of each subject nanoseconds and, where there is valgrind, instructions.
 struct Row {
@@ -12,10 +13,10 @@ struct Row {
 }
 
 impl Row {
-    fn measure(axis: Axis, size: usize) -> Self {
+    fn measure(axis: Axis, size: usize, instructions: &[Option<f64>]) -> Self {
         let mut costs = Point::nanoseconds(axis, size).map(|nanoseconds| (nanoseconds, None));
-        for (cost, name) in costs.iter_mut().zip(SUBJECTS) {
-            cost.1 = Point { axis, name, size }.instructions();
+        for (cost, instructions) in costs.iter_mut().zip(instructions) {
+            cost.1 = *instructions;
         }
         Self { size, costs }
     }
@@ -43,6 +44,7 @@ fn whole(number: Option<f64>) -> String {
     number.map_or("-".to_owned(), |number| format!("{number:.0}"))
 }
 
+#[must_use]
 pub fn print() -> ExitCode {
     for axis in Axis::ALL {
         let each = match axis {
@@ -65,9 +67,21 @@ pub fn print() -> ExitCode {
         );
         let columns = SUBJECTS.len() + 1 + usize::from(!each.is_empty());
         println!("|{}", "--:|".repeat(columns + 1));
+        let points: Vec<Point> = axis
+            .sizes()
+            .iter()
+            .flat_map(|size| {
+                SUBJECTS.map(|name| Point {
+                    axis,
+                    name,
+                    size: *size,
+                })
+            })
+            .collect();
+        let instructions = parallel::map(&points, |point| point.instructions());
         let mut rows: Vec<Row> = Vec::new();
-        for size in axis.sizes() {
-            rows.push(Row::measure(axis, *size));
+        for (size, instructions) in axis.sizes().iter().zip(instructions.chunks(SUBJECTS.len())) {
+            rows.push(Row::measure(axis, *size, instructions));
             let mut cells = rows.last().map(Row::cells).unwrap_or_default();
             let growth = growth(axis, &rows);
             if !each.is_empty() {
