@@ -4,12 +4,32 @@ use std::{future, sync::Arc, time::Duration};
 
 use http::{Request, Response};
 use tower::{
-    BoxError,
+    BoxError, ServiceBuilder,
+    layer::util::{Identity, Stack},
     retry::{
-        Policy,
+        Policy, RetryLayer,
         budget::{Budget, TpsBudget},
     },
+    timeout::TimeoutLayer,
 };
+use tower_http::{
+    classify::{ServerErrorsAsFailures, SharedClassifier},
+    trace::TraceLayer,
+};
+
+/// Tracing, retries within a budget, a limit for each attempt: the first is outside.
+type ByHand =
+    Stack<TimeoutLayer, Stack<RetryLayer<CloneAndRepeat>, Stack<HttpTraceLayer, Identity>>>;
+type HttpTraceLayer = TraceLayer<SharedClassifier<ServerErrorsAsFailures>>;
+
+/// What people put together of tower and tower-http.
+#[must_use]
+pub fn by_hand(limit: Duration) -> ServiceBuilder<ByHand> {
+    ServiceBuilder::new()
+        .layer(TraceLayer::new_for_http())
+        .layer(RetryLayer::new(CloneAndRepeat::with_budget()))
+        .layer(TimeoutLayer::new(limit))
+}
 
 /// Repeats on an error or a 5xx, up to twice, by cloning the whole request, as the documentation of
 /// tower shows it.

@@ -11,9 +11,8 @@ use std::{
 use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::BodyExt;
-use tower::{BoxError, Layer, Service, ServiceBuilder, ServiceExt, retry, timeout};
+use tower::{BoxError, Layer, Service, ServiceExt};
 use tower_diagnose::ClientStack;
-use tower_http::trace::TraceLayer;
 
 use super::{
     axis::Axis,
@@ -24,7 +23,7 @@ use crate::{
     cases::Visitor,
     framed::Framed,
     measure::{Calls, earlier, register, runtime},
-    peers::CloneAndRepeat,
+    peers::by_hand,
     requests::{Body, Configured, Shape, configured_header, with_headers},
 };
 
@@ -115,13 +114,9 @@ fn put() -> Request<Body> {
 /// Builds the subjects. They are not those of the tables: layers that are called from more than one
 /// place of a program are inlined less, which would make the tables' dearer.
 fn over<V: Visitor<Framed>>(name: &str, store: Store, visitor: V) -> Option<V::Output> {
-    let by_hand = ServiceBuilder::new()
-        .layer(TraceLayer::new_for_http())
-        .layer(retry::RetryLayer::new(CloneAndRepeat::with_budget()))
-        .layer(timeout::TimeoutLayer::new(LIMIT));
     Some(match name {
         "bare" => visitor.visit(store),
-        "by hand" => visitor.visit(by_hand.service(store)),
+        "by hand" => visitor.visit(by_hand(LIMIT).service(store)),
         "client stack" => visitor.visit(ClientStack::new(LIMIT).layer(store)),
         _ => return None,
     })

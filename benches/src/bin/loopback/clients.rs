@@ -13,17 +13,16 @@ use reqwest_middleware::ClientBuilder;
 use reqwest_retry::{RetryTransientMiddleware, policies::ExponentialBackoff};
 use reqwest_tracing::TracingMiddleware;
 use tower::{
-    BoxError, Layer, ServiceBuilder, retry, timeout,
+    BoxError, Layer,
     util::{MapErr, MapErrLayer},
 };
 use tower_diagnose::{
     CallRecord, ClientStack, DiagnoseLayer, ReqwestService, RetryLayer, TimeoutLayer,
 };
 use tower_diagnose_benches::{
-    peers::CloneAndRepeat,
+    peers::by_hand,
     requests::{Body, Configured},
 };
-use tower_http::trace::TraceLayer;
 use tower_resilience_retry::RetryLayer as ResilienceRetryLayer;
 use tower_resilience_timelimiter::TimeLimiterLayer;
 
@@ -63,13 +62,7 @@ pub fn named(name: &str, configured: Arc<Configured>) -> Option<Box<dyn call::Cl
     }
     Some(match name {
         "bare" => tower!(hyper()),
-        "by hand" => tower!(
-            ServiceBuilder::new()
-                .layer(TraceLayer::new_for_http())
-                .layer(retry::RetryLayer::new(CloneAndRepeat::with_budget()))
-                .layer(timeout::TimeoutLayer::new(LIMIT))
-                .service(boxing(hyper()))
-        ),
+        "by hand" => tower!(by_hand(LIMIT).service(boxing(hyper()))),
         "resilience stack" => {
             let limiter = TimeLimiterLayer::<_>::builder()
                 .timeout_duration(LIMIT)
