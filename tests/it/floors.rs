@@ -18,6 +18,7 @@ const VOCABULARY: &[&str] = &[
     "endpoint",
     "error",
     "extensions",
+    "hook",
     "kept_error",
     "retry_marks",
     "names",
