@@ -54,8 +54,8 @@ impl Axis {
     /// How many calls a measurement makes, always whole rounds of those at once.
     pub fn calls(self, size: usize) -> u64 {
         match self {
-            Self::AtOnce => size.max(1_000) as u64,
-            _ => 200,
+            Self::AtOnce => size.max(200) as u64,
+            _ => 100,
         }
     }
 }

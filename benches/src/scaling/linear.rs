@@ -14,7 +14,7 @@ pub fn bent() -> Option<Vec<String>> {
     // From ten headers to fifty the place for short ones is left, so that it is beyond it that headers
     // are looked at; likewise the place for a body's first frame.
     let steps: [(Axis, &[usize]); 3] = [
-        (Axis::AtOnce, &[1, 1_000]),
+        (Axis::AtOnce, &[10, 500]),
         (Axis::Headers, &[10, 50, 100]),
         (Axis::Download, &[0, 64 * 1024, 1024 * 1024]),
     ];
