@@ -62,7 +62,8 @@ impl Point {
 
     /// Nanoseconds of one call of each subject, by turns; the least of several rounds.
     pub fn nanoseconds(axis: Axis, size: usize) -> [f64; SUBJECTS.len()] {
-        let calls = 20 * axis.calls(size);
+        // Whole rounds of every size.
+        let calls = (2 * axis.calls(size)).max(4_000);
         let mut least = [f64::MAX; SUBJECTS.len()];
         for _ in 0..ROUNDS {
             for (least, name) in least.iter_mut().zip(SUBJECTS) {
