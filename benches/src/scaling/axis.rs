@@ -55,7 +55,7 @@ impl Axis {
     pub fn calls(self, size: usize) -> u64 {
         match self {
             Self::AtOnce => size.max(200) as u64,
-            _ => 100,
+            _ => 50,
         }
     }
 }

@@ -33,7 +33,7 @@ pub const SUBJECTS: [&str; 3] = ["bare", "by hand", "client stack"];
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Calls before anything is counted.
-const WARM_UP: usize = 100;
+const WARM_UP: usize = 20;
 
 /// Rounds of a measurement of time.
 const ROUNDS: u32 = 7;
