@@ -40,7 +40,14 @@ impl AttemptRecord {
         self.status = end.status;
         // Whoever repeats it may have explained it already, before it was dropped.
         self.failure = end.failure.or(self.failure);
-        self.delivery = end.delivery;
+        if end.delivery != Delivery::Unknown || self.delivery != Delivery::NotSent {
+            self.delivery = end.delivery;
+        }
+    }
+
+    /// Says, before it ends, that it cannot have arrived.
+    pub(crate) fn unsent(&mut self) {
+        self.delivery = Delivery::NotSent;
     }
 
     pub(crate) fn explain(&mut self, failure: Outcome) {
@@ -54,7 +61,8 @@ impl AttemptRecord {
     }
 
     /// Returns the kind of the failure; `None` for a good answer, and for an attempt that was given
-    /// up by whoever waited for it.
+    /// up by whoever waited for it and not repeated (`dropped` in a serialized record): a limit of the
+    /// stack ended the call, as the record's own class then says, or the caller went away.
     #[must_use]
     pub fn class(&self) -> Option<ErrorClass> {
         self.failure.map(|failure| failure.class())
@@ -104,28 +112,31 @@ impl Attempts {
 
     /// Finds the latest attempt that is under way, of those begun at `started` if that is known.
     pub(crate) fn under_way(&mut self, started: Option<Instant>) -> Option<&mut AttemptRecord> {
-        self.iter_mut().rev().find(|attempt| {
+        let is_it = |attempt: &&mut AttemptRecord| {
             attempt.ended.is_none() && started.is_none_or(|started| started == attempt.started)
-        })
+        };
+        match self.later.iter_mut().rev().find(is_it) {
+            None => self.first.as_mut().filter(is_it),
+            later => later,
+        }
     }
 
     pub(crate) fn last_mut(&mut self) -> Option<&mut AttemptRecord> {
-        self.iter_mut().next_back()
+        self.later.last_mut().or(self.first.as_mut())
     }
 
     /// Gives those still under way the time that they have taken so far.
     pub(crate) fn close(&mut self, now: Instant) {
-        for attempt in self.iter_mut() {
+        if let Some(first) = &mut self.first {
+            first.ended.get_or_insert(now);
+        }
+        for attempt in &mut self.later {
             attempt.ended.get_or_insert(now);
         }
     }
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &AttemptRecord> {
         self.first.iter().chain(&self.later)
-    }
-
-    fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut AttemptRecord> {
-        self.first.iter_mut().chain(&mut self.later)
     }
 }
 

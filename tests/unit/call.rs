@@ -7,15 +7,8 @@ use crate::class::{ErrorClass, FaultDomain};
 
 const REFUSED: Outcome = Outcome::new(ErrorClass::Network, FaultDomain::Upstream, None);
 
-fn start() -> Start {
-    Start {
-        target: Target::of(&Request::new(())),
-        template: None,
-        started: Instant::now(),
-        started_at: SystemTime::UNIX_EPOCH,
-        bytes_out: None,
-        endpoint: OnceLock::new(),
-    }
+fn recorded(parent: Option<CallRecorder>, mcp_session: bool) -> CallRecorder {
+    CallRecorder::begin(parent, mcp_session, |_| {})
 }
 
 #[test]
@@ -83,13 +76,53 @@ async fn whoever_repeats_explains_an_attempt_that_was_dropped() {
 }
 
 #[test]
+fn an_attempt_that_was_never_given_a_connection_was_not_sent_and_those_before_it_stay() {
+    let dropped = AttemptEnd {
+        status: None,
+        failure: None,
+        delivery: Delivery::Unknown,
+    };
+    let notes = CallRecorder::new();
+    // Nothing is under way yet, and then two are: nobody knows which is meant.
+    notes.unsent();
+    notes.attempt_started();
+    notes.unsent();
+    notes.attempt_ended(None, dropped);
+    assert_eq!(notes.delivery(), Delivery::NotSent);
+    notes.unsent();
+    notes.attempt_started();
+    notes.attempt_ended(None, dropped);
+    assert_eq!(notes.delivery(), Delivery::Unknown);
+    let notes = CallRecorder::new();
+    notes.attempt_started();
+    notes.attempt_started();
+    notes.unsent();
+    notes.attempt_ended(None, dropped);
+    notes.attempt_ended(None, dropped);
+    assert_eq!(notes.delivery(), Delivery::Unknown);
+    // Of somebody else's attempt nothing is said.
+    let outer = recorded(None, false);
+    let stuck = recorded(Some(outer.clone()), false);
+    outer.attempt_started();
+    stuck.unsent();
+    outer.attempt_ended(None, dropped);
+    assert_eq!(outer.delivery(), Delivery::Unknown);
+    // Whatever was said: an answer is one.
+    let notes = CallRecorder::new();
+    notes.attempt_started();
+    notes.unsent();
+    notes.attempt_answered(StatusCode::OK);
+    assert_eq!(notes.delivery(), Delivery::Answered);
+}
+
+#[test]
 fn everybody_outside_hears_of_an_attempt_and_counts_it_once() {
     let handle = CallRecorder::new();
-    let outer = CallRecorder::begin(Some(handle.clone()), start(), false);
-    let first = CallRecorder::begin(Some(outer.clone()), start(), false);
+    let outer = recorded(Some(handle.clone()), false);
+    let first = recorded(Some(outer.clone()), false);
     first.attempt_started();
     first.attempt_answered(StatusCode::SERVICE_UNAVAILABLE);
-    let second = CallRecorder::begin(Some(outer.clone()), start(), false);
+    let second = recorded(Some(outer.clone()), false);
     second.attempt_started();
     second.attempt_answered(StatusCode::OK);
     for (notes, requests) in [(&first, 1), (&second, 1), (&outer, 2), (&handle, 2)] {
@@ -101,8 +134,8 @@ fn everybody_outside_hears_of_an_attempt_and_counts_it_once() {
 #[test]
 fn only_the_callers_own_handle_learns_that_the_caller_let_go() {
     let handle = CallRecorder::new();
-    let outer = CallRecorder::begin(Some(handle.clone()), start(), false);
-    let inner = CallRecorder::begin(Some(outer.clone()), start(), false);
+    let outer = recorded(Some(handle.clone()), false);
+    let inner = recorded(Some(outer.clone()), false);
     inner.cancelled();
     assert!(!outer.snapshot().caller_cancelled);
     outer.cancelled();
@@ -111,7 +144,7 @@ fn only_the_callers_own_handle_learns_that_the_caller_let_go() {
 
 #[test]
 fn debug_shows_facts_and_nothing_of_the_request() {
-    let notes = CallRecorder::begin(None, start(), true);
+    let notes = recorded(None, true);
     let text = format!("{notes:?}");
     assert!(text.contains("mcp_session: true"), "{text}");
     assert!(!text.contains("target"), "{text}");
