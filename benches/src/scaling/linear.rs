@@ -1,8 +1,8 @@
 use super::{axis::Axis, measure::Point};
 
-/// How much dearer a unit may become from one step to the next. Tables that double and buffers that
-/// grow make steps of their own.
-const MAY_GROW: f64 = 1.25;
+/// How much dearer a unit may become from one step to the next. The allocator, of which calls at once
+/// ask more than it has at hand, makes steps of a quarter; what grows with the square doubles.
+const MAY_GROW: f64 = 1.5;
 
 /// Instructions that no step is called bent for.
 const TOLERATED: f64 = 20.0;
