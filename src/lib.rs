@@ -84,6 +84,11 @@ pub mod tonic;
 // The roof.
 pub mod stack;
 
+// For tests, of this crate too.
+#[cfg(feature = "test-util")]
+#[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
+pub mod test_util;
+
 // Only words.
 pub mod guide;
 

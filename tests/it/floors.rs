@@ -78,7 +78,7 @@ const LAYERS: &[&str] = &[
     "diagnose", "dispatch", "recorder", "reqwest", "respond", "retry", "timeout", "tonic",
 ];
 
-const STACK: &[&str] = &["guide", "stack"];
+const STACK: &[&str] = &["guide", "stack", "test_util"];
 
 const FLOORS: [(&str, &[&str]); 4] = [
     ("vocabulary", VOCABULARY),

@@ -10,7 +10,6 @@ use std::{
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
-    time::Duration,
 };
 
 use http::Uri;
@@ -160,6 +159,3 @@ where
         }));
     }
 }
-
-/// The timer of the client's pool; the time between two looks at it does not matter.
-pub const POOL_IDLE: Duration = Duration::from_secs(90);
