@@ -17,6 +17,7 @@ mod server_stack;
 mod server_stack_ends;
 mod source;
 mod support;
+mod test_util;
 
 mod relogin;
 mod respond;
