@@ -7,7 +7,6 @@ extern crate self as tower_diagnose;
 
 // Vocabulary: plain data.
 mod argument;
-mod atomic;
 mod attempt;
 mod attempts;
 mod call;
@@ -24,6 +23,7 @@ mod request_timeout;
 mod retried;
 mod retry_marks;
 mod secret_shape;
+mod sync;
 mod target;
 mod text;
 mod texts;
@@ -88,6 +88,11 @@ pub mod stack;
 #[cfg(feature = "test-util")]
 #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
 pub mod test_util;
+
+// What the models of `tests/loom` need beside the public API.
+#[cfg(feature = "model")]
+#[path = "../tests/loom/src/budget.rs"]
+pub mod model_budget;
 
 // Only words.
 pub mod guide;

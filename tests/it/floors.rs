@@ -10,7 +10,6 @@ use crate::source::{code_of, crate_paths, names_crate, rust_files};
 /// What may be imported by everybody: plain data.
 const VOCABULARY: &[&str] = &[
     "argument",
-    "atomic",
     "attempt",
     "attempts",
     "call",
@@ -27,6 +26,7 @@ const VOCABULARY: &[&str] = &[
     "request_timeout",
     "retried",
     "secret_shape",
+    "sync",
     "target",
     "text",
     "texts",
@@ -78,7 +78,7 @@ const LAYERS: &[&str] = &[
     "diagnose", "dispatch", "recorder", "reqwest", "respond", "retry", "timeout", "tonic",
 ];
 
-const STACK: &[&str] = &["guide", "stack", "test_util"];
+const STACK: &[&str] = &["guide", "model_budget", "stack", "test_util"];
 
 const FLOORS: [(&str, &[&str]); 4] = [
     ("vocabulary", VOCABULARY),

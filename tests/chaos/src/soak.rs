@@ -140,6 +140,8 @@ fn plan(number: u64) -> Plan {
     plan.faults = 10;
     plan.pools = true;
     plan.pool_idle = Duration::from_secs(1);
+    // Or else hyper keeps a request's body, with its connection, for a server that stalls in its midst.
+    plan.keep_alive = Some(Duration::from_secs(2));
     plan.longest_delay = Duration::from_millis(20);
     let settings = &mut plan.settings;
     settings.total = limit;
