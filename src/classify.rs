@@ -13,7 +13,8 @@ use crate::{
     error::{BoxError, Refused, RetryError, TimeoutError, chain, find, own},
     outcome::{Delivery, Facts, Outcome},
     transport::{
-        Failure, grpc_status, is_connect, is_refused_stream, is_request_body, is_unsendable, read,
+        Failure, LeftBehind, grpc_status, is_connect, is_refused_stream, is_request_body,
+        is_unsendable, read,
     },
 };
 
@@ -129,7 +130,7 @@ fn of_level(error: &(dyn Error + 'static)) -> Option<Delivery> {
     if let Some(error) = own::<Diagnosed>(error) {
         return Some(error.diagnosis().delivery());
     }
-    if is_request_body(error) {
+    if is_request_body(error) || own::<LeftBehind>(error).is_some() {
         return Some(Delivery::Unknown);
     }
     let is_proof = own::<Overloaded>(error).is_some()

@@ -43,6 +43,7 @@ mod form;
 mod grpc;
 mod headers;
 mod hint;
+mod hook;
 mod html;
 mod json;
 mod json_entries;

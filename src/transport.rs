@@ -1,16 +1,16 @@
 //! What an error says about the way to the server: read once here, for class, cause and delivery.
 //!
 //! The evidence is types, kinds and predicates, as hyper 1.12, hyper-util 0.1 and h2 0.4 raise them
-//! over real sockets. No text is read, but for the name of one kind that hyper tells by nothing else.
+//! over real sockets. No text is read.
 
-use std::{error::Error, io, time::Duration};
+use std::{error::Error, fmt, io, time::Duration};
 
 use hyper_util::client::legacy;
 use tower::load_shed::error::Overloaded;
 
 use crate::{
     argument::InvalidArgument,
-    error::{Refused, TimeoutError, chain, find, is_timeout, is_timer, own},
+    error::{BoxError, Refused, TimeoutError, chain, find, is_timeout, is_timer, own},
 };
 
 /// What failed, in the order in which it is looked for.
@@ -70,7 +70,7 @@ pub(crate) fn read<'a>(error: &'a (dyn Error + 'static)) -> Failure<'a> {
         Failure::Refused(refused)
     } else if let Some(argument) = find(error) {
         Failure::InvalidArgument(argument)
-    } else if chain(error).any(is_request_body) {
+    } else if until_left_behind(error).any(is_request_body) {
         Failure::RequestBody
     } else if is_timeout(error) {
         Failure::TimedOut(limit(error))
@@ -87,21 +87,51 @@ pub(crate) fn read<'a>(error: &'a (dyn Error + 'static)) -> Failure<'a> {
 /// that the reset came neither from the server nor from h2 itself.
 pub(crate) fn is_request_body(error: &(dyn Error + 'static)) -> bool {
     if let Some(error) = own::<hyper::Error>(error) {
-        return error.is_user()
-            && (error.is_body_write_aborted() || error.source().is_some())
-            && !is_abandoned(error);
+        return error.is_user() && (error.is_body_write_aborted() || error.source().is_some());
     }
     own::<h2::Error>(error)
         .is_some_and(|error| error.is_reset() && !error.is_remote() && !error.is_library())
 }
 
-/// Returns whether the connection's task ended and left a request behind: one, say, that waited for
-/// its turn on an HTTP/2 connection which then broke.
+/// A request that its connection left behind: one, say, that waited for its turn on an HTTP/2
+/// connection which then broke.
 ///
-/// hyper counts this among the user's errors, which it is not, with a cause, as when a body fails,
-/// and has no predicate for it. What sets it apart is the name that hyper itself gives to this kind.
-fn is_abandoned(error: &hyper::Error) -> bool {
-    error.is_user() && error.to_string() == "dispatch task is gone"
+/// hyper raises the same kind of error as when the request's body fails, and nothing but its text
+/// tells them apart. Whoever holds the body knows that it did not fail, and says so by this. It reads
+/// as the error that it holds, which is its `source()`.
+#[derive(Debug)]
+pub(crate) struct LeftBehind(BoxError);
+
+impl LeftBehind {
+    /// Marks the error of a request whose body did not fail, if that is what it speaks of.
+    pub(crate) fn explain(error: BoxError) -> BoxError {
+        let speaks_of_body = find::<hyper::Error>(&*error).is_some_and(|error| {
+            error.is_user() && error.source().is_some() && !error.is_body_write_aborted()
+        });
+        match speaks_of_body {
+            true => Box::new(Self(error)),
+            false => error,
+        }
+    }
+}
+
+impl fmt::Display for LeftBehind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for LeftBehind {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0)
+    }
+}
+
+/// Walks a chain up to where somebody knows better than what stands below.
+fn until_left_behind<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    chain(error).take_while(|error| own::<LeftBehind>(*error).is_none())
 }
 
 /// Returns whether this level of a chain is hyper's refusal of what it was asked for.
@@ -182,7 +212,9 @@ fn fault(error: &(dyn Error + 'static)) -> Option<Fault> {
     let mut found = None;
     let mut place = Place::Anywhere;
     for error in chain(error) {
-        let here = if is_connect(error) {
+        let here = if own::<LeftBehind>(error).is_some() {
+            Some(Fault::Closed)
+        } else if is_connect(error) {
             place = Place::Connect;
             Some(Fault::Other)
         } else if own::<legacy::Error>(error).is_some() {
@@ -223,11 +255,7 @@ enum Place {
 fn of_hyper(error: &hyper::Error) -> Fault {
     if error.is_parse() {
         Fault::InvalidResponse
-    } else if error.is_incomplete_message()
-        || error.is_closed()
-        || error.is_canceled()
-        || is_abandoned(error)
-    {
+    } else if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
         Fault::Closed
     } else if error.source().is_none() {
         // The one kind without predicate and cause: bytes came that nobody asked for.

@@ -1,4 +1,4 @@
-use std::{fmt, ops::Deref, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use http::{HeaderName, StatusCode};
 
@@ -6,6 +6,7 @@ use super::log::LogPolicy;
 use crate::{
     diagnosis::{Diagnosis, LINE_CAP},
     endpoint::Endpoint,
+    hook::Hook,
     protocol::Protocols,
 };
 
@@ -69,34 +70,5 @@ impl Config {
             None => status.as_u16() >= 400,
             Some(hook) => hook(status),
         }
-    }
-}
-
-/// A function that a user gave.
-pub(super) struct Hook<F: ?Sized>(Arc<F>);
-
-impl<F: ?Sized> Hook<F> {
-    pub(super) fn new(hook: Arc<F>) -> Self {
-        Self(hook)
-    }
-}
-
-impl<F: ?Sized> Clone for Hook<F> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<F: ?Sized> Deref for Hook<F> {
-    type Target = F;
-
-    fn deref(&self) -> &F {
-        &self.0
-    }
-}
-
-impl<F: ?Sized> fmt::Debug for Hook<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Hook")
     }
 }

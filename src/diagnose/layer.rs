@@ -3,12 +3,8 @@ use std::{marker::PhantomData, sync::Arc, time::Duration};
 use http::{HeaderName, StatusCode};
 use tower_layer::Layer;
 
-use super::{
-    config::{Config, Hook},
-    log::LogPolicy,
-    service::Diagnose,
-};
-use crate::{diagnosis::Diagnosis, endpoint::Endpoint, protocol::Protocol};
+use super::{config::Config, log::LogPolicy, service::Diagnose};
+use crate::{diagnosis::Diagnosis, endpoint::Endpoint, hook::Hook, protocol::Protocol};
 
 /// Marks a layer around a client: errors become [`Diagnosed`](crate::Diagnosed).
 #[derive(Clone, Copy, Debug)]

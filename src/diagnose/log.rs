@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use tracing::Level;
 
-use super::config::Hook;
 use crate::{
     class::{ErrorClass, FaultDomain},
     diagnosis::Diagnosis,
+    hook::Hook,
     line::PrintedPath,
 };
 

@@ -1,21 +1,18 @@
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use tower_layer::Layer;
 
 use super::{problem::Problem, service::Respond};
-use crate::endpoint::Endpoint;
+use crate::{endpoint::Endpoint, hook::Hook};
 
 /// Turns every error into a response. See the [module](super) for an example.
 #[derive(Clone, Debug)]
 pub struct RespondLayer {
     overload_wait: Duration,
-    map: Option<MapHook>,
+    map: Option<Hook<Map>>,
 }
 
-type Hook = dyn Fn(&(dyn Error + 'static), &mut Problem) + Send + Sync;
-
-#[derive(Clone)]
-struct MapHook(Arc<Hook>);
+type Map = dyn Fn(&(dyn Error + 'static), &mut Problem) + Send + Sync;
 
 impl RespondLayer {
     /// Creates a layer that answers as the [module](super)'s table says.
@@ -44,14 +41,14 @@ impl RespondLayer {
         mut self,
         hook: impl Fn(&(dyn Error + 'static), &mut Problem) + Send + Sync + 'static,
     ) -> Self {
-        self.map = Some(MapHook(Arc::new(hook)));
+        self.map = Some(Hook::new(Arc::new(hook)));
         self
     }
 
     pub(super) fn problem(&self, error: &(dyn Error + 'static), endpoint: &Endpoint) -> Problem {
         let mut problem = Problem::new(error, endpoint, self.overload_wait);
         if let Some(hook) = &self.map {
-            (hook.0)(error, &mut problem);
+            hook(error, &mut problem);
         }
         problem
     }
@@ -68,11 +65,5 @@ impl<S> Layer<S> for RespondLayer {
 
     fn layer(&self, inner: S) -> Self::Service {
         Respond::new(inner, self.clone())
-    }
-}
-
-impl fmt::Debug for MapHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MapHook")
     }
 }

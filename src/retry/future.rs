@@ -114,6 +114,7 @@ where
         cx: &mut Context<'_>,
     ) -> Option<Result<Response<R>, BoxError>> {
         let mut this = self.project();
+        let result = result.map_err(|error| this.operation.explain(error));
         let verdict = this.operation.judge(&result);
         // The attempt goes first: it may hold what the next one needs, a permit say.
         this.state.set(State::Done);

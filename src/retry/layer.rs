@@ -3,11 +3,8 @@ use std::{sync::Arc, time::Duration};
 use http::{HeaderMap, HeaderName};
 use tower_layer::Layer;
 
-use super::{
-    rules::{Hook, Rules},
-    service::Retry,
-};
-use crate::{attempt::Attempt, backoff::Backoff, budget::RetryBudget};
+use super::{rules::Rules, service::Retry};
+use crate::{attempt::Attempt, backoff::Backoff, budget::RetryBudget, hook::Hook};
 
 /// Repeats a failed call exactly when that is safe.
 ///
@@ -132,7 +129,7 @@ impl RetryLayer {
     where
         F: Fn(&Attempt<'_>) -> bool + Send + Sync + 'static,
     {
-        self.with(|rules| rules.retry_if = Some(Hook(Arc::new(hook))))
+        self.with(|rules| rules.retry_if = Some(Hook::new(Arc::new(hook))))
     }
 
     /// Calls `hook` whenever a failed attempt is about to be followed by another, before the wait.
@@ -141,7 +138,7 @@ impl RetryLayer {
     where
         F: Fn(&Attempt<'_>) + Send + Sync + 'static,
     {
-        self.with(|rules| rules.on_retry = Some(Hook(Arc::new(hook))))
+        self.with(|rules| rules.on_retry = Some(Hook::new(Arc::new(hook))))
     }
 
     /// Lets `hook` announce every attempt in the headers of its request: its number from 1, and what
@@ -163,7 +160,7 @@ impl RetryLayer {
     where
         F: Fn(u32, Option<Duration>, &mut HeaderMap) + Send + Sync + 'static,
     {
-        self.with(|rules| rules.announce = Some(Hook(Arc::new(hook))))
+        self.with(|rules| rules.announce = Some(Hook::new(Arc::new(hook))))
     }
 
     /// Watches, through hyper-util's

@@ -41,6 +41,36 @@
 //! Nothing is spawned: dropping the future stops everything, and returns to the budget what an attempt
 //! that was not made would have cost.
 //!
+//! # Across processes
+//!
+//! Layers that are nested in one process know of each other. Between two services there is a network,
+//! which carries nothing of that: in an outage three tiers with a budget of 20 % each come to 1.2³, or
+//! 1.73 requests per call, at the lowest one. Let a tier say that it gave up, by a header that several
+//! public services use, and let its callers read it; then it stays at 1.2 (`cargo run --example
+//! retry_storm`).
+//!
+//! ```
+//! use http::{HeaderValue, Response};
+//! use tower::util::MapResponseLayer;
+//! use tower_diagnose::{ResponseExt, RetryLayer};
+//!
+//! // The tier that gave up: `MapResponseLayer::new(tell)` around its `ServerStack`.
+//! fn tell<B>(mut response: Response<B>) -> Response<B> {
+//!     let has_failed = response.status().is_server_error();
+//!     if has_failed && response.retried().is_some() {
+//!         response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+//!     }
+//!     response
+//! }
+//!
+//! // The tier above.
+//! let retry = RetryLayer::new().retry_if(|attempt| {
+//!     let told = attempt.headers().and_then(|headers| headers.get("x-should-retry"));
+//!     attempt.is_retryable() && told.is_none_or(|told| told != "false")
+//! });
+//! # let _ = (MapResponseLayer::new(tell::<()>), retry);
+//! ```
+//!
 //! # What it costs
 //!
 //! A request that may come to be repeated is copied, flat, into one block; the body is remembered while it

@@ -32,6 +32,7 @@ use crate::{
     remembered::Remembered,
     retried::{Retried, StopReason},
     retry_after::retry_after,
+    transport::LeftBehind,
 };
 
 /// One call, over all its attempts: what may be done, what was done, what came of it.
@@ -89,6 +90,15 @@ impl<B> Operation<B> {
 
     fn announce<T>(&mut self, request: &mut Request<T>) {
         self.connection = announce(&self.rules, self.number, &self.limits, request);
+    }
+
+    /// Says of an error that blames the request's body that it does so wrongly, where that is known: a
+    /// body that could be replayed did not fail.
+    pub(super) fn explain(&self, error: BoxError) -> BoxError {
+        match self.spare.can_replay() {
+            true => LeftBehind::explain(error),
+            false => error,
+        }
     }
 
     /// Judges the result of an attempt.

@@ -1,6 +1,4 @@
 use std::{
-    fmt,
-    ops::Deref,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -15,6 +13,7 @@ use crate::{
     backoff::{Backoff, Random},
     budget::RetryBudget,
     endpoint::Endpoint,
+    hook::Hook,
     outcome::Idempotency,
 };
 
@@ -92,28 +91,5 @@ impl Rules {
                 "request declares no idempotency and is never repeated; further ones are not reported",
             );
         }
-    }
-}
-
-/// A function of the user's, which prints as one.
-pub(super) struct Hook<F: ?Sized>(pub(super) Arc<F>);
-
-impl<F: ?Sized> Clone for Hook<F> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<F: ?Sized> Deref for Hook<F> {
-    type Target = F;
-
-    fn deref(&self) -> &F {
-        &self.0
-    }
-}
-
-impl<F: ?Sized> fmt::Debug for Hook<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Hook")
     }
 }

@@ -1,24 +1,23 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use http::Request;
 use tower_layer::Layer;
 
 use super::{limits::BodyLimits, service::Timeout};
-use crate::{endpoint::Endpoint, extensions::extension, request_timeout::RequestTimeout};
+use crate::{
+    endpoint::Endpoint, extensions::extension, hook::Hook, request_timeout::RequestTimeout,
+};
 
 /// Limits how long a response may take. See the [module](super) for an example.
 #[derive(Clone, Debug)]
 pub struct TimeoutLayer {
     limit: Duration,
-    limit_for: Option<LimitHook>,
+    limit_for: Option<Hook<LimitFor>>,
     /// Shared by all calls, so that those without limits on bodies carry one null pointer.
     body: Option<Arc<BodyLimits>>,
 }
 
-type Hook = dyn Fn(&Endpoint) -> Option<Duration> + Send + Sync;
-
-#[derive(Clone)]
-struct LimitHook(Arc<Hook>);
+type LimitFor = dyn Fn(&Endpoint) -> Option<Duration> + Send + Sync;
 
 impl TimeoutLayer {
     /// Limits the time from the call to the head of the response.
@@ -43,7 +42,7 @@ impl TimeoutLayer {
         mut self,
         hook: impl Fn(&Endpoint) -> Option<Duration> + Send + Sync + 'static,
     ) -> Self {
-        self.limit_for = Some(LimitHook(Arc::new(hook)));
+        self.limit_for = Some(Hook::new(Arc::new(hook)));
         self
     }
 
@@ -86,7 +85,7 @@ impl TimeoutLayer {
         }
         self.limit_for
             .as_ref()
-            .and_then(|hook| (hook.0)(&Endpoint::of(request)))
+            .and_then(|hook| hook(&Endpoint::of(request)))
             .unwrap_or(self.limit)
     }
 
@@ -100,11 +99,5 @@ impl<S> Layer<S> for TimeoutLayer {
 
     fn layer(&self, inner: S) -> Self::Service {
         Timeout::new(inner, self.clone())
-    }
-}
-
-impl fmt::Debug for LimitHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LimitHook")
     }
 }

@@ -17,6 +17,7 @@ const VOCABULARY: &[&str] = &[
     "endpoint",
     "error",
     "extensions",
+    "hook",
     "kept_error",
     "retry_marks",
     "names",

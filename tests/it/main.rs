@@ -12,6 +12,7 @@ mod diagnose_secrets;
 mod diagnose_server;
 mod diagnose_sockets;
 mod floors;
+mod left_behind;
 mod record;
 mod server_stack;
 mod server_stack_ends;

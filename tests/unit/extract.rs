@@ -6,14 +6,14 @@ use http::{
 use super::*;
 use crate::{headers::Head, json_phrase::LONGEST};
 
-fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
+pub(super) fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
     let pairs = pairs.iter();
     pairs
         .map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap()))
         .collect()
 }
 
-fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'static> {
+pub(super) fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'static> {
     let headers = headers(&[(CONTENT_TYPE, content_type)]);
     let rules = Rules { plain_text: true };
     extract(

@@ -1,33 +1,16 @@
 //! Laws that hold for any body and any label.
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
+    HeaderName,
     header::{CONTENT_ENCODING, CONTENT_TYPE},
 };
 use proptest::prelude::*;
 
-use super::*;
+use super::{
+    tests::{headers, labelled},
+    *,
+};
 use crate::{headers::Head, json_phrase::LONGEST};
-
-fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
-    let pairs = pairs.iter();
-    pairs
-        .map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap()))
-        .collect()
-}
-
-fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'static> {
-    let headers = headers(&[(CONTENT_TYPE, content_type)]);
-    let rules = Rules { plain_text: true };
-    extract(
-        StatusCode::BAD_REQUEST,
-        Head::read(&headers, &[]).labels,
-        body.as_ref(),
-        true,
-        &rules,
-    )
-    .into_owned()
-}
 
 /// Pieces of which error bodies are made, so that random ones are worth reading.
 fn body() -> impl Strategy<Value = String> {

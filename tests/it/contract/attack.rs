@@ -7,7 +7,6 @@ use std::{
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
     task::{Context, Poll, Waker},
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -17,10 +16,11 @@ use http_body_util::{BodyExt, Full};
 use tokio::time::Instant;
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 use tower_diagnose::{
-    Backoff, CallRecord, ClientStack, DiagnoseLayer, Diagnosed, Protocol, RecentCalls,
-    RecorderLayer, ReplayBody, ResponseExt, RetryLayer, ServerStack, TimeoutLayer,
+    CallRecord, ClientStack, DiagnoseLayer, Diagnosed, Protocol, RecentCalls, RecorderLayer,
+    ReplayBody, ResponseExt, RetryLayer, ServerStack, TimeoutLayer,
 };
 
+use super::shared::{JSON, MS, SECOND, Sent, at_once, secretive};
 use crate::support::{
     outside::{
         Step::{Data, Fail, Forever, Stall, Trailers, Wait, Yield},
@@ -28,27 +28,6 @@ use crate::support::{
     },
     scripted::{Reply, Scripted},
 };
-
-const SECOND: Duration = Duration::from_secs(1);
-const MS: Duration = Duration::from_millis(1);
-const JSON: &str = "content-type: application/json";
-
-type Sent = Request<Full<Bytes>>;
-
-fn sent(method: Method) -> Sent {
-    Request::builder()
-        .method(method)
-        .uri("http://h.example/a?k=SENTINEL")
-        .header("authorization", "Bearer SENTINEL")
-        .body(Full::from("SENTINEL"))
-        .unwrap()
-}
-
-fn at_once() -> RetryLayer {
-    RetryLayer::new()
-        .without_budget()
-        .backoff(Backoff::exponential(Duration::ZERO, Duration::ZERO))
-}
 
 /// Polls `future` once with a waker that is then forgotten, and then to its end with another one.
 async fn moved<F: Future>(future: F) -> F::Output {
@@ -70,22 +49,26 @@ async fn a_call_that_moves_to_another_task_is_woken_there() {
         moved(
             TimeoutLayer::new(MS)
                 .layer(never())
-                .oneshot(sent(Method::GET))
+                .oneshot(secretive(Method::GET))
         )
         .await
         .is_err()
     );
     let stack = ClientStack::new(SECOND).attempt_timeout(10 * MS);
     assert!(
-        moved(stack.layer(never()).oneshot(sent(Method::GET)))
+        moved(stack.layer(never()).oneshot(secretive(Method::GET)))
             .await
             .is_err()
     );
     let busy = Scripted::statuses([503]);
     assert!(
-        moved(RetryLayer::new().layer(busy).oneshot(sent(Method::GET)))
-            .await
-            .is_ok()
+        moved(
+            RetryLayer::new()
+                .layer(busy)
+                .oneshot(secretive(Method::GET))
+        )
+        .await
+        .is_ok()
     );
     let stalls = service_fn(async |_: Request<()>| {
         Ok::<_, BoxError>(response(500, JSON, steps([Data(b"{"), Stall])))
@@ -103,7 +86,7 @@ async fn a_call_that_moves_to_another_task_is_woken_there() {
         std::future::ready(Ok::<_, BoxError>(answers.lock().unwrap().pop().unwrap()))
     });
     assert!(
-        moved(at_once().layer(drained).oneshot(sent(Method::GET)))
+        moved(at_once().layer(drained).oneshot(secretive(Method::GET)))
             .await
             .is_ok()
     );
@@ -153,7 +136,7 @@ async fn a_call_dropped_at_any_point_leaves_one_record_and_nothing_behind() {
             .record(calls.clone());
         let service = stack.layer(Shared(Arc::new(Mutex::new(inner))));
         let mut whole = Box::pin(async move {
-            let answer = service.oneshot(sent(Method::GET)).await?;
+            let answer = service.oneshot(secretive(Method::GET)).await?;
             let _ = answer.into_body().collect().await;
             Ok::<_, Diagnosed>(())
         });
@@ -247,7 +230,7 @@ async fn a_body_that_has_ended_is_not_asked_again() {
         S: Service<Sent, Response = Response<B>>,
         B: Body,
     {
-        let Ok(answer) = service.oneshot(sent(Method::GET)).await else {
+        let Ok(answer) = service.oneshot(secretive(Method::GET)).await else {
             panic!("an answer");
         };
         let mut body = std::pin::pin!(answer.into_body());

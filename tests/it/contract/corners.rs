@@ -18,6 +18,7 @@ use tower_diagnose::{
     StopReason, TimeoutError, find,
 };
 
+use super::shared::{JSON, MS, SECOND, Sent};
 use crate::support::{
     outside::{
         Step::{Data, Trailers},
@@ -25,12 +26,6 @@ use crate::support::{
     },
     scripted::{Reply, Scripted},
 };
-
-const SECOND: Duration = Duration::from_secs(1);
-const MS: Duration = Duration::from_millis(1);
-const JSON: &str = "content-type: application/json";
-
-type Sent = Request<Full<Bytes>>;
 
 fn sent(method: Method) -> Sent {
     Request::builder()

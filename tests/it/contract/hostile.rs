@@ -6,37 +6,10 @@ use bytes::Bytes;
 use http::{Method, Request, Uri};
 use http_body_util::{Empty, Full};
 use tower::{BoxError, Layer, ServiceExt, service_fn};
-use tower_diagnose::{DiagnoseLayer, Diagnosis, Endpoint, Refused, ResponseExt};
+use tower_diagnose::{DiagnoseLayer, Endpoint, Refused, ResponseExt};
 
+use super::shared::{JSON, diagnosis, everything};
 use crate::support::outside::{diagnosed, get, line, post, response};
-
-const JSON: &str = "content-type: application/json";
-
-async fn diagnosis(
-    layer: &DiagnoseLayer,
-    request: Request<()>,
-    headers: &str,
-    body: &[u8],
-) -> Diagnosis {
-    let body = Full::new(Bytes::copy_from_slice(body));
-    diagnosed(layer, request, response(400, headers, body))
-        .await
-        .unwrap()
-}
-
-fn everything(diagnosis: &Diagnosis) -> Vec<String> {
-    let payload = diagnosis.payload("tool");
-    vec![
-        diagnosis.to_string(),
-        format!("{diagnosis:#}"),
-        format!("{diagnosis:?}"),
-        serde_json::to_string(diagnosis).unwrap(),
-        serde_json::to_string(&payload).unwrap(),
-        format!("{payload:?}"),
-        diagnosis.message().unwrap_or_default().to_owned(),
-        diagnosis.excerpt().unwrap_or_default().to_owned(),
-    ]
-}
 
 fn clean(text: &str) {
     for character in text.chars() {

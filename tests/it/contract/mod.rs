@@ -17,6 +17,7 @@ mod record_ends;
 mod retry;
 mod retry_ends;
 mod secrets;
+mod shared;
 mod shown;
 mod signatures;
 mod sockets;

@@ -5,7 +5,6 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -15,9 +14,10 @@ use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 use tower_diagnose::{
     Backoff, ClientStack, Delivery, DiagnoseLayer, Jitter, Outcome, RecentCalls, ReplayBody,
-    RespondLayer, ResponseExt, RetryLayer, ServerStack, StopReason,
+    RespondLayer, ResponseExt, ServerStack, StopReason,
 };
 
+use super::shared::{JSON, MS, SECOND, at_once, secretive};
 use crate::support::{
     outside::{
         Step::{Data, Yield},
@@ -25,27 +25,6 @@ use crate::support::{
     },
     scripted::{Reply, Scripted},
 };
-
-const SECOND: Duration = Duration::from_secs(1);
-const MS: Duration = Duration::from_millis(1);
-const JSON: &str = "content-type: application/json";
-
-type Sent = Request<Full<Bytes>>;
-
-fn sent(method: Method) -> Sent {
-    Request::builder()
-        .method(method)
-        .uri("http://h.example/a?k=SENTINEL")
-        .header("authorization", "Bearer SENTINEL")
-        .body(Full::from("SENTINEL"))
-        .unwrap()
-}
-
-fn at_once() -> RetryLayer {
-    RetryLayer::new()
-        .without_budget()
-        .backoff(Backoff::exponential(Duration::ZERO, Duration::ZERO))
-}
 
 /// A service behind a lock, because what it is made of is not `Clone`.
 struct Shared<S>(Arc<Mutex<S>>);
@@ -149,7 +128,7 @@ async fn stacks_in_stacks_do_not_multiply() {
     );
     let answer = layers
         .layer(inner.clone())
-        .oneshot(sent(Method::GET))
+        .oneshot(secretive(Method::GET))
         .await
         .unwrap();
     assert_eq!(answer.status().as_u16() / 100, 5);
@@ -169,7 +148,7 @@ async fn stacks_in_stacks_do_not_multiply() {
     );
     let answer = layers
         .layer(inner.clone())
-        .oneshot(sent(Method::GET))
+        .oneshot(secretive(Method::GET))
         .await
         .unwrap();
     assert_eq!(inner.calls(), 3);
@@ -180,7 +159,7 @@ async fn stacks_in_stacks_do_not_multiply() {
     let inner = Scripted::new([Reply::Reset]);
     let error = layers
         .layer(inner.clone())
-        .oneshot(sent(Method::GET))
+        .oneshot(secretive(Method::GET))
         .await
         .unwrap_err();
     assert_eq!(inner.calls(), 3);
@@ -199,7 +178,7 @@ async fn an_error_made_of_a_status_keeps_its_outcome_above() {
         .record(calls.clone());
     let error = stack
         .layer(Scripted::statuses([422]))
-        .oneshot(sent(Method::GET))
+        .oneshot(secretive(Method::GET))
         .await
         .unwrap_err();
     assert_eq!(error.diagnosis().status().unwrap().as_u16(), 422);
@@ -216,7 +195,7 @@ async fn an_error_made_of_a_status_keeps_its_outcome_above() {
             &[("content-type", "application/json")],
             b"{\"message\":\"no\"}",
         )]))
-        .oneshot(sent(Method::GET))
+        .oneshot(secretive(Method::GET))
         .await
         .unwrap_err();
     assert_eq!(
@@ -232,7 +211,7 @@ async fn an_error_made_of_a_status_keeps_its_outcome_above() {
         let layers = (at_once(), failing());
         layers
             .layer(inner.clone())
-            .oneshot(sent(Method::GET))
+            .oneshot(secretive(Method::GET))
             .await
             .unwrap_err();
         assert_eq!(inner.calls(), count, "{status}");
@@ -242,7 +221,7 @@ async fn an_error_made_of_a_status_keeps_its_outcome_above() {
     let layers = (at_once(), failing(), at_once());
     layers
         .layer(inner.clone())
-        .oneshot(sent(Method::GET))
+        .oneshot(secretive(Method::GET))
         .await
         .unwrap_err();
     assert_eq!(inner.calls(), 3);
@@ -250,7 +229,7 @@ async fn an_error_made_of_a_status_keeps_its_outcome_above() {
     let layers = (RespondLayer::new(), failing());
     let answer = layers
         .layer(Scripted::statuses([503]))
-        .oneshot(sent(Method::GET))
+        .oneshot(secretive(Method::GET))
         .await
         .unwrap();
     assert!(answer.status().is_server_error());
@@ -284,7 +263,7 @@ async fn a_panic_in_a_body_is_one_record() {
             .record(calls.clone())
             .layer(inner);
         let call = std::panic::AssertUnwindSafe(async {
-            let answer = service.oneshot(sent(Method::GET)).await.unwrap();
+            let answer = service.oneshot(secretive(Method::GET)).await.unwrap();
             let _ = answer.into_body().collect().await;
         });
         let mut call = Box::pin(call.0);
@@ -308,7 +287,7 @@ async fn attempts_without_number() {
         .backoff(Backoff::exponential(MS, MS).jitter(Jitter::None));
     let answer = layer
         .layer(inner.clone())
-        .oneshot(sent(Method::GET))
+        .oneshot(secretive(Method::GET))
         .await
         .unwrap();
     assert_eq!(

@@ -1,6 +1,6 @@
 //! One record for every call, whatever happens to it.
 
-use std::{convert::Infallible, time::Duration};
+use std::convert::Infallible;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -8,10 +8,11 @@ use http_body_util::{BodyExt, Empty, Full};
 use tokio::time::sleep;
 use tower::{BoxError, Layer, ServiceExt, service_fn};
 use tower_diagnose::{
-    BodyEnd, CallRecord, ClientStack, Delivery, DiagnoseLayer, DispatchLayer, ErrorClass,
-    FaultDomain, RecentCalls, RecorderLayer, ResponseExt, RetryLayer, TimeoutLayer,
+    BodyEnd, ClientStack, Delivery, DiagnoseLayer, DispatchLayer, ErrorClass, FaultDomain,
+    RecentCalls, RecorderLayer, ResponseExt, RetryLayer, TimeoutLayer,
 };
 
+use super::shared::{MS, SECOND, asked, named, only};
 use crate::support::{
     outside::{
         Step::{Data, Trailers, Wait},
@@ -19,28 +20,6 @@ use crate::support::{
     },
     scripted::{Reply, Scripted},
 };
-
-const SECOND: Duration = Duration::from_secs(1);
-const MS: Duration = Duration::from_millis(1);
-
-type Sent = Request<Empty<Bytes>>;
-
-fn sent(uri: &str) -> Sent {
-    Request::get(uri).body(Empty::new()).unwrap()
-}
-
-fn only(calls: &RecentCalls) -> CallRecord {
-    let mut records = calls.snapshot();
-    assert_eq!(records.len(), 1, "{records:?}");
-    records.remove(0)
-}
-
-fn named(record: &CallRecord) -> String {
-    match record.outcome() {
-        Some(outcome) => format!("{}/{}", outcome.class(), outcome.domain()),
-        None => "good".to_owned(),
-    }
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_good_call() {
@@ -94,7 +73,7 @@ async fn a_failed_call_names_class_and_domain() {
             .record(calls.clone());
         let result = layer
             .layer(Scripted::new([reply]))
-            .oneshot(sent("/a"))
+            .oneshot(asked("/a"))
             .await;
         if let Ok(answer) = result {
             let _ = answer.into_body().collect().await;
@@ -167,7 +146,7 @@ async fn success_after_retries_shows_them() {
     let service = ClientStack::new(60 * SECOND)
         .record(calls.clone())
         .layer(inner);
-    let answer = service.oneshot(sent("/a")).await.unwrap();
+    let answer = service.oneshot(asked("/a")).await.unwrap();
     assert_eq!(answer.retried().unwrap().attempts(), 3);
     answer.into_body().collect().await.unwrap();
     let record = only(&calls);
@@ -177,7 +156,7 @@ async fn success_after_retries_shows_them() {
     let calls = RecentCalls::new(8);
     let inner = Scripted::statuses([503, 503, 200]);
     let layers = (RetryLayer::new(), RecorderLayer::new(calls.clone()));
-    let answer = layers.layer(inner).oneshot(sent("/a")).await.unwrap();
+    let answer = layers.layer(inner).oneshot(asked("/a")).await.unwrap();
     answer.into_body().collect().await.unwrap();
     let seen: Vec<_> = calls
         .snapshot()
@@ -204,7 +183,7 @@ async fn ten_thousand_calls_at_once_never_mix() {
             let service = service.clone();
             tokio::spawn(async move {
                 let path = format!("/{number}/{}", 200 + number % 400);
-                let answer = service.oneshot(sent(&path)).await.unwrap();
+                let answer = service.oneshot(asked(&path)).await.unwrap();
                 let bytes = answer.into_body().collect().await.unwrap().to_bytes();
                 assert_eq!(bytes, path);
             })
@@ -271,7 +250,7 @@ async fn a_recorder_over_layers_it_does_not_know_still_names_the_failure() {
     );
     let error = layers
         .layer(Scripted::new([Reply::Never]))
-        .oneshot(sent("/a"))
+        .oneshot(asked("/a"))
         .await
         .unwrap_err();
     assert_eq!(error.diagnosis().domain(), FaultDomain::Upstream);

@@ -1,6 +1,6 @@
 //! How a call may end, and that each end is one record.
 
-use std::{panic::AssertUnwindSafe, sync::Mutex, task::Context, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Mutex, task::Context};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -12,6 +12,7 @@ use tower_diagnose::{
     RecordSink, RecorderLayer, RetryLayer, ServerStack, fan_out,
 };
 
+use super::shared::{MS, SECOND, asked, named, only};
 use crate::support::{
     outside::{
         Step::{Data, Fail, Stall, Trailers},
@@ -20,27 +21,7 @@ use crate::support::{
     scripted::{Reply, Scripted},
 };
 
-const SECOND: Duration = Duration::from_secs(1);
-const MS: Duration = Duration::from_millis(1);
-
 type Sent = Request<Empty<Bytes>>;
-
-fn sent(uri: &str) -> Sent {
-    Request::get(uri).body(Empty::new()).unwrap()
-}
-
-fn only(calls: &RecentCalls) -> CallRecord {
-    let mut records = calls.snapshot();
-    assert_eq!(records.len(), 1, "{records:?}");
-    records.remove(0)
-}
-
-fn named(record: &CallRecord) -> String {
-    match record.outcome() {
-        Some(outcome) => format!("{}/{}", outcome.class(), outcome.domain()),
-        None => "good".to_owned(),
-    }
-}
 
 #[tokio::test(start_paused = true)]
 async fn how_a_body_ended() {
@@ -53,7 +34,7 @@ async fn how_a_body_ended() {
             .layer(service_fn(async |_: Request<_>| {
                 Ok::<_, BoxError>(response(200, "", body.lock().unwrap().take().unwrap()))
             }));
-        let answer = service.oneshot(sent("/a")).await.unwrap();
+        let answer = service.oneshot(asked("/a")).await.unwrap();
         {
             let mut body = Box::pin(answer.into_body());
             for _ in 0..frames {
@@ -102,7 +83,7 @@ async fn a_dropped_call_is_cancelled_by_the_client() {
     let stack = ClientStack::new(SECOND).record(calls.clone());
     let call = stack
         .layer(Scripted::new([Reply::Never]))
-        .oneshot(sent("/a"));
+        .oneshot(asked("/a"));
     assert!(tokio::time::timeout(10 * MS, call).await.is_err());
     let record = only(&calls);
     assert_eq!(named(&record), "cancelled/client");
@@ -119,7 +100,7 @@ async fn a_dropped_call_is_cancelled_by_the_client() {
     let stack = ClientStack::new(60 * SECOND)
         .retry(RetryLayer::new().backoff(backoff))
         .record(calls.clone());
-    let call = stack.layer(Scripted::statuses([503])).oneshot(sent("/a"));
+    let call = stack.layer(Scripted::statuses([503])).oneshot(asked("/a"));
     assert!(tokio::time::timeout(50 * MS, call).await.is_err());
     let record = only(&calls);
     assert_eq!(
@@ -136,7 +117,7 @@ async fn a_dropped_call_is_cancelled_by_the_client() {
         ServiceExt::<Sent>::ready(&mut service)
             .await
             .unwrap()
-            .call(sent("/a")),
+            .call(asked("/a")),
     );
     let records = calls.snapshot();
     assert!(
@@ -153,7 +134,7 @@ async fn a_panic_is_recorded_and_goes_on() {
     fn caught<S: Service<Sent>>(mut service: S) {
         let caught = std::panic::catch_unwind(AssertUnwindSafe(|| {
             let _ = without_runtime(async { assert!(service.ready().await.is_ok()) });
-            let mut call = Box::pin(service.call(sent("/a")));
+            let mut call = Box::pin(service.call(asked("/a")));
             let _ = call
                 .as_mut()
                 .poll(&mut Context::from_waker(std::task::Waker::noop()));
@@ -191,7 +172,7 @@ async fn two_records_of_one_recorder_count_from_their_own_start() {
     ]));
     let recorder = CallRecorder::new();
     for _ in 0..2 {
-        let mut request = sent("/a");
+        let mut request = asked("/a");
         request.extensions_mut().insert(recorder.clone());
         let answer = service.clone().oneshot(request).await.unwrap();
         answer.into_body().collect().await.unwrap();
@@ -236,12 +217,12 @@ async fn a_sink_that_panics_harms_nobody() {
     let calls = RecentCalls::new(4);
     let service =
         RecorderLayer::new(fan_out(Panics, calls.clone())).layer(Scripted::statuses([200]));
-    let answer = service.oneshot(sent("/a")).await.unwrap();
+    let answer = service.oneshot(asked("/a")).await.unwrap();
     assert!(answer.into_body().collect().await.is_ok());
     assert_eq!(calls.snapshot().len(), 1);
     let stack = ClientStack::new(SECOND).record(|_: CallRecord| panic!("boom"));
     let call = stack
         .layer(Scripted::new([Reply::Never]))
-        .oneshot(sent("/a"));
+        .oneshot(asked("/a"));
     drop(tokio::time::timeout(MS, call).await);
 }

@@ -8,34 +8,11 @@ use http_body_util::{BodyExt, Empty, Full};
 use tower::{Layer, ServiceExt, service_fn};
 use tower_diagnose::{
     Backoff, BoxError, Delivery, DiagnoseLayer, Idempotency, MaxAttempts, NoRetry, Refused,
-    ResponseExt, Retried, RetryError, RetryLayer, StopReason, find,
+    ResponseExt, RetryError, RetryLayer, StopReason, find,
 };
 
+use super::shared::{Sent, attempts, calm, sent};
 use crate::support::scripted::{Reply, Scripted};
-
-type Sent = Request<Full<Bytes>>;
-
-fn sent(method: Method) -> Sent {
-    Request::builder()
-        .method(method)
-        .uri("/a?b=c")
-        .body(Full::default())
-        .unwrap()
-}
-
-fn calm() -> RetryLayer {
-    RetryLayer::new().without_budget()
-}
-
-/// How many attempts `request` was given, and what is told of them.
-async fn attempts(layer: &RetryLayer, inner: &Scripted, request: Sent) -> (usize, Option<Retried>) {
-    let before = inner.calls();
-    let retried = match layer.layer(inner.clone()).oneshot(request).await {
-        Ok(response) => response.retried(),
-        Err(error) => find::<RetryError>(&*error).map(RetryError::retried),
-    };
-    (inner.calls() - before, retried)
-}
 
 #[tokio::test(start_paused = true)]
 async fn the_table_of_statuses() {

@@ -16,37 +16,14 @@ use tokio::time::Instant;
 use tower::{Layer, ServiceExt};
 use tower_diagnose::{
     Backoff, BoxError, ClientStack, Delivery, DiagnoseLayer, Idempotency, Jitter, Refused,
-    ResponseExt, Retried, RetryBudget, RetryError, RetryLayer, StopReason, TimeoutError, find,
+    ResponseExt, RetryBudget, RetryError, RetryLayer, StopReason, TimeoutError, find,
 };
 
+use super::shared::{attempts, calm, sent};
 use crate::support::{
     outside::response,
     scripted::{Reply, Scripted},
 };
-
-type Sent = Request<Full<Bytes>>;
-
-fn sent(method: Method) -> Sent {
-    Request::builder()
-        .method(method)
-        .uri("/a?b=c")
-        .body(Full::default())
-        .unwrap()
-}
-
-fn calm() -> RetryLayer {
-    RetryLayer::new().without_budget()
-}
-
-/// How many attempts `request` was given, and what is told of them.
-async fn attempts(layer: &RetryLayer, inner: &Scripted, request: Sent) -> (usize, Option<Retried>) {
-    let before = inner.calls();
-    let retried = match layer.layer(inner.clone()).oneshot(request).await {
-        Ok(response) => response.retried(),
-        Err(error) => find::<RetryError>(&*error).map(RetryError::retried),
-    };
-    (inner.calls() - before, retried)
-}
 
 #[tokio::test(start_paused = true)]
 async fn hooks_see_the_attempt() {

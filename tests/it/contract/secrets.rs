@@ -6,8 +6,9 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request};
 use http_body_util::{Empty, Full};
 use tower::{BoxError, Layer, ServiceExt, service_fn};
-use tower_diagnose::{ClientStack, DiagnoseLayer, Diagnosis, RecentCalls, ResponseExt};
+use tower_diagnose::{ClientStack, DiagnoseLayer, RecentCalls, ResponseExt};
 
+use super::shared::{JSON, diagnosis, everything};
 use crate::support::{
     outside::{
         Step::{Data, Stall},
@@ -15,34 +16,6 @@ use crate::support::{
     },
     scripted::{Reply, Scripted},
 };
-
-const JSON: &str = "content-type: application/json";
-
-async fn diagnosis(
-    layer: &DiagnoseLayer,
-    request: Request<()>,
-    headers: &str,
-    body: &[u8],
-) -> Diagnosis {
-    let body = Full::new(Bytes::copy_from_slice(body));
-    diagnosed(layer, request, response(400, headers, body))
-        .await
-        .unwrap()
-}
-
-fn everything(diagnosis: &Diagnosis) -> Vec<String> {
-    let payload = diagnosis.payload("tool");
-    vec![
-        diagnosis.to_string(),
-        format!("{diagnosis:#}"),
-        format!("{diagnosis:?}"),
-        serde_json::to_string(diagnosis).unwrap(),
-        serde_json::to_string(&payload).unwrap(),
-        format!("{payload:?}"),
-        diagnosis.message().unwrap_or_default().to_owned(),
-        diagnosis.excerpt().unwrap_or_default().to_owned(),
-    ]
-}
 
 #[tokio::test]
 async fn sent_secrets_in_other_spellings() {

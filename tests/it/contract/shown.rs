@@ -4,7 +4,6 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll, Waker},
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -13,31 +12,12 @@ use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 use tower_diagnose::{
-    Backoff, CallRecord, ClientStack, DiagnoseLayer, RecorderLayer, ReplayBody, RespondLayer,
-    ResponseExt, RetryLayer, ServerStack, TimeoutLayer,
+    CallRecord, ClientStack, DiagnoseLayer, RecorderLayer, ReplayBody, RespondLayer, ResponseExt,
+    RetryLayer, ServerStack, TimeoutLayer,
 };
 
+use super::shared::{JSON, SECOND, Sent, at_once, secretive};
 use crate::support::outside::response;
-
-const SECOND: Duration = Duration::from_secs(1);
-const JSON: &str = "content-type: application/json";
-
-type Sent = Request<Full<Bytes>>;
-
-fn sent(method: Method) -> Sent {
-    Request::builder()
-        .method(method)
-        .uri("http://h.example/a?k=SENTINEL")
-        .header("authorization", "Bearer SENTINEL")
-        .body(Full::from("SENTINEL"))
-        .unwrap()
-}
-
-fn at_once() -> RetryLayer {
-    RetryLayer::new()
-        .without_budget()
-        .backoff(Backoff::exponential(Duration::ZERO, Duration::ZERO))
-}
 
 /// Says nothing of itself, and ends when it is told to.
 #[derive(Clone, Debug)]
@@ -109,7 +89,7 @@ async fn debug_texts_of_services_futures_and_bodies_hold_no_secret() {
             let mut service = $layer.layer(Quiet(status));
             ServiceExt::<Sent>::ready(&mut service).await.unwrap();
             clean(&service);
-            let mut call = Box::pin(service.call(sent(Method::PUT)));
+            let mut call = Box::pin(service.call(secretive(Method::PUT)));
             clean(&call);
             for _ in 0..4 {
                 let Poll::Ready(answer) = call.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {

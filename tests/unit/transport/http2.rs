@@ -140,8 +140,11 @@ async fn a_request_left_behind_by_a_connection_that_ends() {
         close.notify_one();
     };
     let (error, ()) = tokio::join!(waiting, closing);
+    let error = error.unwrap_err();
+    // By itself it cannot be told from a body that failed.
+    assert_eq!(Verdict::of(&error), body_failed());
     let expected = network(Delivery::Unknown, "connection closed before a response");
-    assert_verdict(error.unwrap_err(), &expected);
+    assert_verdict(Context(LeftBehind::explain(error.into())), &expected);
 }
 
 #[tokio::test]

@@ -5,33 +5,29 @@
 //! ```
 //!
 //! A thousand clients make ten calls a second each. A call passes three tiers of services; every tier
-//! repeats what fails below it. For thirty seconds the lowest tier does nothing, and what it is asked for
-//! meanwhile piles up. The first table shows how many requests that makes of one call, and how soon
-//! calls succeed again; the second one when clients that failed at the same moment come back.
+//! repeats what fails below it, and has one budget for all its calls. For thirty seconds the lowest
+//! tier does nothing, and what it is asked for meanwhile piles up. The first table shows how many
+//! requests that makes of one call, and how soon calls succeed again; the second one when clients that
+//! failed at the same moment come back.
 //!
 //! Ends with 1 if a budget lets more through than it promises.
 
-use std::{
-    convert::Infallible,
-    pin::Pin,
-    process::ExitCode,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU32, Ordering},
-    },
-    time::Duration,
-};
+mod herd;
+mod world;
+
+use std::{pin::Pin, process::ExitCode, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Empty;
-use tokio::{
-    runtime::Builder,
-    task::JoinSet,
-    time::{Instant, sleep_until},
-};
+use tokio::{runtime::Builder, task::JoinSet, time::sleep_until};
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
-use tower_diagnose::{Backoff, Jitter, ReplayBody, RetryLayer, TimeoutLayer};
+use tower_diagnose::{
+    Attempt, Jitter, ReplayBody, ResponseExt, RetryError, RetryLayer, StopReason, TimeoutLayer,
+    find,
+};
+
+use world::{Second, World};
 
 type Body = Empty<Bytes>;
 type Answer = Result<Response<Body>, BoxError>;
@@ -46,12 +42,7 @@ const CALLS_PER_SECOND: u32 = 10;
 /// How many places in the period there are to begin at.
 const PLACES: u32 = 1_000;
 
-/// How much more the lowest tier could serve than the clients ask for in good times.
-const HEADROOM: u32 = 2;
-
-/// How much work may wait in front of it, and how long its callers wait for an answer. What nobody
-/// waits for any more is served all the same.
-const QUEUE: Duration = Duration::from_secs(1);
+/// How long callers of the lowest tier wait for an answer.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What a budget of 20 % may come to, with the reserve and some luck.
@@ -68,102 +59,67 @@ enum Repeat {
     Naive,
 }
 
+/// What is between the tiers.
+#[derive(Clone, Copy, PartialEq)]
+enum Link {
+    /// Nothing: they are services in one process.
+    Process,
+    /// A network, which carries an answer, but not what our layer knows of it.
+    Network,
+    /// A network; a tier that gave up says so in a header, and the tier above reads it.
+    Telling,
+}
+
+/// The header by which several public services tell their clients not to try again.
+const SHOULD_RETRY: &str = "x-should-retry";
+
 /// One row of the first table.
 struct Setup {
     name: &'static str,
     repeat: Repeat,
-    /// Between the tiers is a network, which carries an answer, but not what our layer knows of it.
-    is_apart: bool,
+    link: Link,
     clients: u32,
 }
 
-const SETUPS: [Setup; 5] = [
+const SETUPS: [Setup; 6] = [
     Setup {
         name: "default budget",
         repeat: Repeat::Default,
-        is_apart: false,
+        link: Link::Process,
         clients: 1_000,
     },
     Setup {
         name: "default budget, tiers apart",
         repeat: Repeat::Default,
-        is_apart: true,
+        link: Link::Network,
         clients: 100,
+    },
+    Setup {
+        name: "default budget, apart, told",
+        repeat: Repeat::Default,
+        link: Link::Telling,
+        clients: 1_000,
     },
     // Fewer clients and a smaller server: what matters is the one for the other.
     Setup {
         name: "no budget",
         repeat: Repeat::NoBudget,
-        is_apart: false,
+        link: Link::Process,
         clients: 10,
     },
     Setup {
         name: "no budget, tiers apart",
         repeat: Repeat::NoBudget,
-        is_apart: true,
+        link: Link::Network,
         clients: 10,
     },
     Setup {
         name: "naive triple retry",
         repeat: Repeat::Naive,
-        is_apart: true,
+        link: Link::Network,
         clients: 10,
     },
 ];
-
-/// What is counted in each second.
-#[derive(Clone, Copy, Default)]
-struct Second {
-    calls: u32,
-    good: u32,
-    /// Requests that arrived at each tier, the lowest one last.
-    arrived: [u32; 3],
-}
-
-struct World {
-    start: Instant,
-    seconds: Mutex<Vec<Second>>,
-    /// What one request costs the lowest tier, and when it will be done with those that it took.
-    cost: Duration,
-    free_at: Mutex<Instant>,
-}
-
-impl World {
-    fn new(clients: u32) -> Arc<Self> {
-        let start = Instant::now();
-        Arc::new(Self {
-            start,
-            seconds: Mutex::new(vec![Second::default(); END as usize]),
-            cost: Duration::from_secs(1) / (clients * CALLS_PER_SECOND * HEADROOM),
-            free_at: Mutex::new(start),
-        })
-    }
-
-    fn note(&self, second: u64, note: impl FnOnce(&mut Second)) {
-        if let Some(second) = self.seconds.lock().unwrap().get_mut(second as usize) {
-            note(second);
-        }
-    }
-
-    fn now(&self) -> u64 {
-        self.start.elapsed().as_secs()
-    }
-
-    /// Takes a request for the lowest tier. Returns when it will be answered, if there is room.
-    fn take(&self) -> Option<Instant> {
-        let now = Instant::now();
-        let is_down = DOWN.contains(&(self.now() as u32));
-        let end_of_outage = self.start + Duration::from_secs(1) * DOWN.end;
-        let mut free_at = self.free_at.lock().unwrap();
-        let begins = (*free_at).max(if is_down { end_of_outage } else { now });
-        let ahead = begins - if is_down { end_of_outage } else { now };
-        if ahead > QUEUE {
-            return None;
-        }
-        *free_at = begins + self.cost;
-        Some(*free_at)
-    }
-}
 
 /// The lowest tier, and above it those that call it.
 fn tiers(world: &Arc<World>, setup: &Setup) -> Tier {
@@ -181,7 +137,7 @@ fn tiers(world: &Arc<World>, setup: &Setup) -> Tier {
     let lowest = TimeoutLayer::new(PATIENCE).layer(lowest);
     let mut tier = called(lowest.map_response(|response| response.map(|_| Body::new())));
     for number in (0..3).rev() {
-        tier = repeating(arriving(tier, number, world, setup.is_apart), setup.repeat);
+        tier = repeating(arriving(tier, number, world, setup.link), setup);
     }
     tier
 }
@@ -201,28 +157,48 @@ fn unavailable() -> Response<Body> {
     response
 }
 
-/// Counts what arrives at a tier.
-fn arriving(tier: Tier, number: usize, world: &Arc<World>, is_apart: bool) -> Tier {
+/// Counts what arrives at a tier, and carries its answer.
+fn arriving(tier: Tier, number: usize, world: &Arc<World>, link: Link) -> Tier {
     let world = Arc::clone(world);
     Arc::new(move || {
         world.note(world.now(), |second| second.arrived[number] += 1);
         let answer = tier();
         Box::pin(async move {
-            match answer.await {
-                Ok(mut response) if is_apart => {
-                    response.extensions_mut().clear();
-                    Ok(response)
-                }
-                Err(_) if is_apart => Ok(unavailable()),
-                answer => answer,
+            match link {
+                Link::Process => answer.await,
+                Link::Network | Link::Telling => Ok(sent(answer.await, link)),
             }
         })
     })
 }
 
+/// Makes of an answer what a network carries of it.
+fn sent(answer: Answer, link: Link) -> Response<Body> {
+    let retried = match &answer {
+        Ok(response) => response.retried(),
+        Err(error) => find::<RetryError>(&**error).map(RetryError::retried),
+    };
+    let mut response = answer.unwrap_or_else(|_| unavailable());
+    response.extensions_mut().clear();
+    let has_given_up = retried.is_some_and(|retried| retried.stop() != StopReason::Succeeded);
+    if link == Link::Telling && has_given_up {
+        let no = HeaderValue::from_static("false");
+        response.headers_mut().insert(SHOULD_RETRY, no);
+    }
+    response
+}
+
+/// Returns whether a tier says that it tried often enough.
+fn is_told_not_to(attempt: &Attempt<'_>) -> bool {
+    let told = attempt
+        .headers()
+        .and_then(|headers| headers.get(SHOULD_RETRY));
+    told.is_some_and(|told| told == "false")
+}
+
 /// Repeats what fails in `tier`; one budget for all who call it.
-fn repeating(tier: Tier, repeat: Repeat) -> Tier {
-    let layer = match repeat {
+fn repeating(tier: Tier, setup: &Setup) -> Tier {
+    let layer = match setup.repeat {
         Repeat::Default => RetryLayer::new(),
         Repeat::NoBudget => RetryLayer::new().without_budget(),
         Repeat::Naive => {
@@ -242,6 +218,12 @@ fn repeating(tier: Tier, repeat: Repeat) -> Tier {
                 })
             });
         }
+    };
+    let layer = match setup.link {
+        Link::Telling => {
+            layer.retry_if(|attempt| attempt.is_retryable() && !is_told_not_to(attempt))
+        }
+        Link::Process | Link::Network => layer,
     };
     // Our layer has a body of its own below it, by which a request can be sent again.
     called(layer.layer(service_fn(move |_: Request<ReplayBody<Body>>| tier())))
@@ -304,49 +286,8 @@ fn print_storm(setup: &Setup, seconds: &[Second]) -> bool {
         100.0 * f64::from(first.good) / f64::from(first.calls),
         recovered.map_or("never".to_owned(), |seconds| format!("{seconds} s")),
     );
-    setup.repeat != Repeat::Default || setup.is_apart || per_call[2] <= PROMISE
-}
-
-/// Lets clients fail together once, and returns when each of them comes back.
-async fn herd(jitter: Jitter) -> Vec<Duration> {
-    let start = Instant::now();
-    let returns = Arc::new(Mutex::new(Vec::new()));
-    let layer = RetryLayer::new().max_attempts(2).without_budget().backoff(
-        Backoff::exponential(Duration::from_millis(200), Duration::from_secs(2)).jitter(jitter),
-    );
-    let mut clients = JoinSet::new();
-    for _ in 0..1_000 {
-        let returns = Arc::clone(&returns);
-        let attempts = Arc::new(AtomicU32::new(0));
-        let service = layer.layer(service_fn(move |_: Request<_>| {
-            if attempts.fetch_add(1, Ordering::Relaxed) > 0 {
-                returns.lock().unwrap().push(start.elapsed());
-            }
-            async { Ok::<_, Infallible>(unavailable()) }
-        }));
-        clients.spawn(service.oneshot(Request::new(Body::new())));
-    }
-    clients.join_all().await;
-    let mut returns = std::mem::take(&mut *returns.lock().unwrap());
-    returns.sort_unstable();
-    returns
-}
-
-fn print_herd(name: &str, returns: &[Duration]) {
-    let at = |percent: usize| returns[(returns.len() - 1) * percent / 100].as_millis();
-    let mut tenths = [0_u32; 300];
-    for time in returns {
-        tenths[(time.as_millis() / 10).min(299) as usize] += 1;
-    }
-    println!(
-        "{name:<28} {:>8} {:>8} {:>8} {:>8} {:>8} {:>14}",
-        at(0),
-        at(10),
-        at(50),
-        at(90),
-        at(100),
-        tenths.iter().max().unwrap_or(&0),
-    );
+    let is_promised = setup.repeat == Repeat::Default && setup.link != Link::Network;
+    !is_promised || per_call[2] <= PROMISE
 }
 
 fn main() -> ExitCode {
@@ -381,8 +322,10 @@ fn main() -> ExitCode {
         ("full jitter, the default", Jitter::Full),
         ("no jitter", Jitter::None),
     ] {
-        let returns = runtime().expect("a runtime").block_on(herd(jitter));
-        print_herd(name, &returns);
+        let returns = runtime()
+            .expect("a runtime")
+            .block_on(herd::returns(jitter));
+        herd::print(name, &returns);
     }
     if is_kept {
         ExitCode::SUCCESS
