@@ -38,9 +38,8 @@ pub struct Plan {
     pub pools: bool,
     /// How long it keeps one that nobody uses.
     pub pool_idle: Duration,
-    /// Over HTTP/2 the client asks so often whether the server still lives, and gives up on one that does
-    /// not say so in that time.
-    pub keep_alive: Option<Duration>,
+    /// How long the server waits for a client that says nothing.
+    pub patience: Option<Duration>,
 }
 
 /// One call.
@@ -116,7 +115,7 @@ impl Plan {
             resends: random.percent(80),
             pools: random.percent(85),
             pool_idle: Duration::from_secs(90),
-            keep_alive: None,
+            patience: None,
         }
     }
 

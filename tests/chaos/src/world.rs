@@ -70,13 +70,7 @@ impl World {
             tasks: Arc::clone(&tasks),
         };
         let connector = Connector::new(Arc::clone(&plan), way, Arc::clone(&open));
-        let mut client = Client::builder(executor);
-        if let Some(interval) = plan.keep_alive {
-            client
-                .http2_keep_alive_interval(interval)
-                .http2_keep_alive_timeout(interval);
-        }
-        let client = client
+        let client = Client::builder(executor)
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(plan.pool_idle)
