@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// For a model checker (`tests/loom`) the crate is built without its own tests.
+#![cfg(not(all(test, feature = "model")))]
 
 // The servers of the tests are shared by unit tests, where this crate has no name otherwise.
 #[cfg(test)]
