@@ -91,8 +91,10 @@ impl Service<Uri> for Connector {
         let shared = Arc::clone(&self.shared);
         let number = shared.count.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
+            // From here on: the system may try for long to make it.
+            let count = Open::count(&shared.open);
             let link = shared.connect(number).await?;
-            Ok(TokioIo::new(link.counted(&shared.open)))
+            Ok(TokioIo::new(link.counted(count)))
         })
     }
 }
