@@ -73,6 +73,8 @@ fn in_one<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'
 /// Finds the first `E` in `error` or anywhere below it, through sources, boxes, `Arc`s and what an
 /// `io::Error` was made from.
 ///
+/// A [`BoxError`] is no error itself: pass what it holds, `find::<Refused>(&*error)`.
+///
 /// ```
 /// use std::io;
 /// use tower_diagnose::{Refused, find};
@@ -87,11 +89,17 @@ pub fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<
 
 /// Returns whether a limit of time is what failed: ours, tower's, tokio's, hyper's or the system's.
 ///
+/// A [`BoxError`] is no error itself: pass what it holds, `is_timeout(&*error)`.
+///
 /// ```
 /// use std::io;
+/// use tower_diagnose::{BoxError, is_timeout};
 ///
 /// let error = io::Error::from(io::ErrorKind::TimedOut);
-/// assert!(tower_diagnose::is_timeout(&error));
+/// assert!(is_timeout(&error));
+///
+/// let error: BoxError = error.into();
+/// assert!(is_timeout(&*error));
 /// ```
 #[must_use]
 pub fn is_timeout(error: &(dyn Error + 'static)) -> bool {

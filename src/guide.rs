@@ -13,16 +13,36 @@
 //! 3. **Retry** holds the limit for the whole call, and repeats.
 //! 4. **Timeout** limits one attempt. It has to stand below the retries: an attempt that hangs is then
 //!    cut, and repeated if that is safe.
-//! 5. **Dispatch** notes what really reaches the client. Whatever refuses below it (a breaker, a limiter)
-//!    counts as an attempt; put those above it.
+//! 5. **Dispatch** notes what really reaches the client. What is below it is the client, to the record.
 //!
-//! For a server:
+//! [`ClientStack`](crate::ClientStack) is all of these; [`ServiceBuilder`] puts them together by hand,
+//! the first one outermost. For a server:
 //!
 //! 1. **Respond** turns every error into a response, so that the stack fits a router.
 //! 2. **Recorder**, 3. **Diagnose**, 4. **Timeout** as above; a 5xx is our own fault here.
 //!
-//! A user's own circuit breaker, rate limiter or guard goes below Diagnose and above Dispatch, and fails
-//! with [`Refused`](crate::Refused): the line then says `(not sent)`.
+//! A user's own circuit breaker, rate limiter, login or guard goes below the retries, so that every attempt
+//! passes it, and fails with [`Refused`](crate::Refused): the line then says `(not sent)`, and it is not
+//! repeated. In a `ClientStack` that is below Dispatch too, unless
+//! [it is left to you](crate::stack#layers-of-your-own). Layers of others, tower-http's above all, have a
+//! [table of their own](crate::stack#beside-tower-http).
+//!
+//! The pages of the layers say the rest: [`recorder`](crate::recorder), [`diagnose`](crate::diagnose),
+//! [`retry`](crate::retry), [`timeout`](crate::timeout), [`dispatch`](crate::dispatch),
+//! [`respond`](crate::respond), [`stack`](crate::stack).
+//!
+//! # When it does not compile
+//!
+//! | the compiler says | because | write |
+//! |---|---|---|
+//! | the method `oneshot` (`ready`, `call`) exists for struct `ClientService<…>`, but its trait bounds were not satisfied | the type of the client is written down, with a body that cannot be sent twice | `Client<HttpConnector, ReplayBody<Full<Bytes>>>` for `Client<HttpConnector, Full<Bytes>>`, or leave it to be inferred |
+//! | the same, of a client of your own | it takes `Request<B>`, or is not `Clone`, or its error is no error | take `Request<ReplayBody<B>>` or any `Request<B>`; derive `Clone`; an error that is `Into<BoxError>`. Call [`send`](crate::ClientService::send) instead, and the compiler says which |
+//! | the trait `From<Box<dyn Error + Send + Sync>>` is not implemented for `Infallible`, on a router | a layer that may fail has nothing around it that answers | [`ServerStack`](crate::ServerStack), or [`RespondLayer`](crate::RespondLayer) as the outermost: first in a `ServiceBuilder`, last in a row of `.layer()` |
+//! | the trait `From<Diagnosed>` is not implemented for `Infallible`, on a router | a client's layer stands around a service | [`ServerStack`](crate::ServerStack) for `ClientStack`, [`DiagnoseLayer::for_server`](crate::DiagnoseLayer::for_server) for `DiagnoseLayer::new` |
+//! | `…` cannot be unpinned | the body of a request is a stream that must not move | `Box::pin(body)`, which is a body too, or `body.boxed()` of `http-body-util` |
+//! | the size for values of type `dyn Error + Send + Sync` cannot be known | a [`BoxError`](crate::BoxError) is no error itself | `is_timeout(&*error)`, `find::<Refused>(&*error)` |
+//! | no method named `layer` found for struct `ClientStack` | the trait is not in scope | `use tower::Layer` |
+//! | expected `Request<Full<Bytes>>`, found `Request<Empty<Bytes>>` | one client sends one type of body | box them: `body.boxed()` of `http-body-util` |
 //!
 //! # Where you may come from
 //!
@@ -43,9 +63,10 @@
 //!
 //! # What others do by themselves
 //!
+//! An attempt is one call of the client. What the client does below that is not seen here:
+//!
 //! - hyper-util's pooled client sends a request again when the connection that it was queued on closed
-//!   before the request was written. That is safe and not counted as an attempt here; switch it off with
-//!   `retry_canceled_requests(false)`.
+//!   before the request was written. That is safe; switch it off with `retry_canceled_requests(false)`.
 //! - reqwest follows redirects and repeats some failures below us, and has timeouts of its own. Let one
 //!   side do each: see the example `reqwest_client`.
 //! - tonic's channel reconnects by itself, and sends no request twice.
@@ -63,9 +84,17 @@
 //! - A path can carry secrets that look like ordinary words: name the route instead
 //!   ([`DiagnoseLayer::path_with`](crate::DiagnoseLayer::path_with)).
 //! - A server may put personal data into its message. The message is shown.
+//! - What a layer inside of the stack adds to a request, the token of a login say, is not seen here: it is
+//!   removed from a message where it looks like a credential, but not by its value.
+//! - The pages of [`RecentCalls`](crate::RecentCalls) show everybody's calls: mount them where strangers
+//!   cannot look.
+//! - What you tell a [`RespondLayer`](crate::RespondLayer) to say, and the reason of a
+//!   [`Refused`](crate::Refused), goes to strangers as it is.
 //!
 //! # Versions
 //!
 //! Semantic versioning. Names, the grammar of the line and the keys of records and payloads are stable;
 //! hints, causes' phrases and error texts are not, and nobody should match on them. Raising the minimum
 //! Rust version is a minor version.
+//!
+//! [`ServiceBuilder`]: https://docs.rs/tower/latest/tower/struct.ServiceBuilder.html

@@ -7,6 +7,11 @@
 #[cfg(test)]
 extern crate self as tower_diagnose;
 
+// What the compiler refuses, and what to write instead.
+#[cfg(doctest)]
+#[doc = include_str!("../tests/unit/compositions.md")]
+mod compositions {}
+
 // Vocabulary: plain data.
 mod argument;
 mod attempt;
@@ -135,5 +140,5 @@ pub use request_timeout::RequestTimeout;
 pub use respond::{Respond, RespondLayer};
 pub use retried::{MaxAttempts, NoRetry, Retried, StopReason};
 pub use retry::{ReplayBody, Retry, RetryLayer};
-pub use stack::{ClientStack, ServerStack};
+pub use stack::{Attempts, ClientService, ClientStack, ServerService, ServerStack};
 pub use timeout::{RequestBodyTimeoutLayer, Timeout, TimeoutLayer};

@@ -72,7 +72,7 @@ impl PathTemplate {
 /// |---|---|
 /// | `started_at` | when the call was made, [RFC 3339] in UTC |
 /// | `endpoint`, `method` | what was called: `GET /users/{id}`, `GET` |
-/// | `status` | the status that the caller got |
+/// | `status` | the status that came; none where an error was answered further out |
 /// | `error_class`, `fault_domain`, `audit_class` | how it failed, if it did |
 /// | `upstream_http_status` | the status that the server gave when it failed |
 /// | `error_code` | the server's own code for it |
@@ -126,7 +126,11 @@ impl CallRecord {
         self.recorder.start().target.method()
     }
 
-    /// Returns the status of the answer that the caller got, good or failing; `None` if it got none.
+    /// Returns the status of the answer that came, good or failing; `None` if none did.
+    ///
+    /// An error that a [`RespondLayer`](crate::RespondLayer) around the recorder turns into a response has
+    /// none: the record is closed when the error passes, before there is an answer. What is known is how it
+    /// failed: [`outcome`](Self::outcome) tells a limit of time from a refusal.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         self.status
@@ -162,9 +166,12 @@ impl CallRecord {
         self.delivery
     }
 
-    /// Returns how many attempts are known to have been made. 0 if the call ended before the first
-    /// one, or if it failed on our own side and no [`DispatchLayer`](crate::DispatchLayer) was there
-    /// to count.
+    /// Returns how many attempts are known to have been made: how often the client was called, as a
+    /// [`DispatchLayer`](crate::DispatchLayer) counts it. 0 if the call ended or was refused before the
+    /// first one, or if it failed on our own side and no such layer was there.
+    ///
+    /// What was refused between a retry layer and the client is an attempt to the retries, and so to the
+    /// line (`[2 attempts]`), but not here, where nothing was sent.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.attempts

@@ -14,7 +14,13 @@
 //!   before  400 Bad Request
 //!   after   POST /comments/resolve failed (400 Bad Request): commentId must be a UUID
 //!           class http, fault upstream, delivery answered, attempts 1
-//!           hint  ...
+//!           hint  check the request
+//!
+//! a write that closes after it was read
+//!   before  client error (SendRequest)
+//!   after   POST /payments failed: connection closed before a response (no response from server)
+//!           class network, fault upstream, delivery unknown, attempts 1
+//!           hint  the write may have been applied: check before repeating it
 //! ```
 //!
 //! The second exits with 1 if the call failed; wrong arguments exit with 2.
@@ -29,7 +35,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
-use tower::{Layer, ServiceExt};
+use tower::Layer;
 use tower_diagnose::{ClientStack, ResponseExt};
 
 use arguments::{Arguments, Call};
@@ -58,7 +64,7 @@ async fn diagnose(call: Call, json: bool) -> ExitCode {
     *request.method_mut() = call.method;
     *request.uri_mut() = call.uri;
 
-    let diagnosis = match stack.layer(client).oneshot(request).await {
+    let diagnosis = match stack.layer(client).send(request).await {
         Ok(response) => match response.diagnosis().cloned() {
             Some(diagnosis) => diagnosis,
             None => {

@@ -10,6 +10,20 @@
 //! requests that makes of one call, and how soon calls succeed again; the second one when clients that
 //! failed at the same moment come back.
 //!
+//! ```text
+//!                                tier 1   tier 2   tier 3     first second           99 %
+//! default budget                   1.00     1.00     1.20           11.3 %            2 s
+//! default budget, tiers apart      1.20     1.44     1.73            6.2 %            4 s
+//! default budget, apart, told      1.00     1.00     1.20           11.2 %            2 s
+//! no budget                        1.00     1.00     2.99            0.0 %          never
+//! no budget, tiers apart           2.87     8.47    25.29            0.0 %          never
+//! naive triple retry               3.00     9.00    27.00            0.0 %          never
+//!
+//!                                 first     10 %     half     90 %     last        at once
+//! full jitter, the default            1       23       99      180      200             68
+//! no jitter                         200      200      200      200      200           1000
+//! ```
+//!
 //! Ends with 1 if a budget lets more through than it promises.
 
 mod herd;

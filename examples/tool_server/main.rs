@@ -12,7 +12,7 @@
 //!   {"text":"ship it"} {"text":"ship it"} {"text":"ship it"}
 //!   the API saw 6 calls and 1 login
 //! resolve_comment with half an id
-//!   resolve_comment: commentId must be a full UUID of 36 characters like 123e4567-…, got 8 characters
+//!   resolve_comment: commentId must be a full UUID of 36 characters like 123e4567-e89b-12d3-a456-426614174000, got 8 characters
 //!   client, proxy_policy, hint: correct the argument: nothing was sent
 //!   the API saw 0 calls and 0 logins
 //! get_comment of one that is not there

@@ -36,6 +36,26 @@
 //! # }
 //! ```
 //!
+//! # When to use it, and where
+//!
+//! Around every client whose failures somebody has to understand, and around every service that others
+//! have to. Outside of the retries, so that one body is read and not that of every attempt; inside of the
+//! record, which takes its outcome from here; outside of what decompresses, since a compressed message is
+//! not read. The [guide](crate::guide#order) shows the whole order.
+//!
+//! # Defaults
+//!
+//! | what | default | changed by |
+//! |---|---|---|
+//! | fails | status 400 and above | [`failure_when`](DiagnoseLayer::failure_when) |
+//! | read of a failing body | 16 KiB within 1 s | [`body_cap`](DiagnoseLayer::body_cap), [`peek_timeout`](DiagnoseLayer::peek_timeout) |
+//! | the line | 300 characters | [`line_cap`](DiagnoseLayer::line_cap) |
+//! | the excerpt of the body | 500 characters | [`excerpt_cap`](DiagnoseLayer::excerpt_cap) |
+//! | plain text | not shown | [`plain_text`](DiagnoseLayer::plain_text) |
+//! | failures with status 200 | not looked for | [`inspect`](DiagnoseLayer::inspect) |
+//! | log | nothing for a client; for a server what [`LogPolicy::new`] says | [`log`](DiagnoseLayer::log) |
+//! | a failing answer of a client | stays an answer | [`error_for_status`](DiagnoseLayer::error_for_status) |
+//!
 //! # What it reads
 //!
 //! At most [`body_cap`](DiagnoseLayer::body_cap) bytes of a failing body, for at most
@@ -50,6 +70,12 @@
 //! the path that look like secrets. The original error stays in
 //! [`source()`](std::error::Error::source) of a [`Diagnosed`]: its own text is not ours, and may
 //! name hosts and URLs.
+//!
+//! # Cost
+//!
+//! A good answer costs no allocation, except the first clone of a long URI, and one block where the
+//! request carries credentials that a server might echo. A failing body is boxed, and its beginning is
+//! kept until the caller has read past it.
 //!
 //! [`Diagnosis`]: crate::Diagnosis
 //! [`Diagnosed`]: crate::Diagnosed

@@ -5,13 +5,20 @@ use super::service::Dispatch;
 /// Notes every attempt of a call. See the [module](crate::dispatch).
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct DispatchLayer {}
+pub struct DispatchLayer {
+    is_silent: bool,
+}
 
 impl DispatchLayer {
     /// Creates the layer. There is nothing to configure.
     #[must_use]
     pub const fn new() -> Self {
-        Self {}
+        Self { is_silent: false }
+    }
+
+    /// Notes nothing: another layer of this kind stands further in.
+    pub(crate) const fn silent() -> Self {
+        Self { is_silent: true }
     }
 }
 
@@ -19,6 +26,6 @@ impl<S> Layer<S> for DispatchLayer {
     type Service = Dispatch<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Dispatch::new(inner)
+        Dispatch::new(inner, self.is_silent)
     }
 }

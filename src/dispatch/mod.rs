@@ -6,7 +6,14 @@
 //! two are counted one by one. Without this layer nobody knows whether a call was dispatched, and a
 //! timeout counts as our own.
 //!
-//! An attempt that is dropped midway may have arrived: its delivery is unknown.
+//! "Right around" decides what counts. What is further in (the retries of hyper-util's pool, a login that
+//! sends a request again) is part of one attempt; what is further out and refuses (a breaker, a limiter) has
+//! made none. A [`ClientStack`](crate::ClientStack) has this layer around whatever it is put onto, and
+//! [can leave it to you](crate::ClientStack::without_dispatch). The [guide](crate::guide#order) shows the
+//! whole order. There is nothing to configure.
+//!
+//! An attempt that is dropped midway may have arrived: its delivery is unknown. Of one call, the first
+//! fifteen attempts and the last are kept.
 //!
 //! The error is the inner service's own. Its type is looked into at run time; of a type that we do
 //! not know, only the fact of the failure is noted.
@@ -32,6 +39,11 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Cost
+//!
+//! Nothing but a look into the extensions where nobody records. Else two readings of the clock per
+//! attempt, and a block from the second attempt on.
 
 mod attempt;
 mod future;

@@ -14,13 +14,15 @@ use crate::kept_error::Kept;
 pub struct Dispatch<S> {
     inner: S,
     kept: Kept,
+    is_silent: bool,
 }
 
 impl<S> Dispatch<S> {
-    pub(super) fn new(inner: S) -> Self {
+    pub(super) fn new(inner: S, is_silent: bool) -> Self {
         Self {
             inner,
             kept: Kept::default(),
+            is_silent,
         }
     }
 }
@@ -52,10 +54,15 @@ where
     #[inline]
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
         if let Some(error) = self.kept.take() {
-            refused(request.extensions(), &error);
+            if !self.is_silent {
+                refused(request.extensions(), &error);
+            }
             return ResponseFuture::refused(error);
         }
-        let attempt = Attempt::start(request.extensions());
+        let attempt = match self.is_silent {
+            true => None,
+            false => Attempt::start(request.extensions()),
+        };
         ResponseFuture::calling(self.inner.call(request), attempt)
     }
 }

@@ -1,7 +1,9 @@
 //! Records every call once, whatever becomes of it.
 //!
-//! Put it outermost: it then sees the whole call with all its attempts and waits. The record is made
-//! when the call is over:
+//! For everybody who counts calls, draws their durations or wants to see what happened last. Put it
+//! outermost: it then sees the whole call with all its attempts and waits; only a
+//! [`RespondLayer`](crate::RespondLayer) belongs around it. The [guide](crate::guide#order) shows the whole
+//! order. The record is made when the call is over:
 //!
 //! | what happens | outcome | when |
 //! |---|---|---|
@@ -60,6 +62,18 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Limits
+//!
+//! No sink is there by default, and none grows: a ring and a queue have a length, a metric has so many
+//! endpoints. Where a [`RespondLayer`](crate::RespondLayer) around it answers for an error, the record has
+//! the error but no status, since the answer is made when the record is closed.
+//!
+//! # Cost
+//!
+//! Four blocks per call, three of which are the first extension of a request, and six readings of the
+//! clock, two of them [`DispatchLayer`](crate::DispatchLayer)'s. The notes of a call are behind a lock that
+//! no other call knows of; a sink that keeps something has one of its own.
 
 mod body;
 mod bytes_out;

@@ -65,6 +65,11 @@ impl Told {
                 ..Self::default()
             };
             told.adopt(diagnosis);
+            if diagnosis.class() == ErrorClass::ProxyPolicy {
+                // A diagnosis counts the call itself. What was refused on our own side was no attempt,
+                // unless a layer below says that the client was called.
+                told.attempts = 0;
+            }
             return told;
         }
         let outcome = match classify(Some(error), &notes.facts) {

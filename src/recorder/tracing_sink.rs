@@ -14,7 +14,9 @@ use crate::{
 ///
 /// | field | is |
 /// |---|---|
-/// | `http.request.method`, `url.template` | method and path |
+/// | `http.request.method` | the method |
+/// | `url.template` | the route template, if one is known: what may become a label |
+/// | `url.path` | otherwise the path |
 /// | `http.response.status_code` | the status, if there was an answer |
 /// | `error.type`, `fault_domain`, `audit_class` | how it failed, if it did |
 /// | `http.request.resend_count` | attempts after the first, if there were any |
@@ -42,7 +44,8 @@ macro_rules! emit {
             target: "tower_diagnose::call",
             $level,
             http.request.method = $record.method().as_str(),
-            url.template = %Path($record),
+            url.template = $record.template(),
+            url.path = $record.template().is_none().then(|| tracing::field::display(Path($record))),
             http.response.status_code = $record.status().map(|status| status.as_u16()),
             error.r#type = $record.error_class().map(ErrorClass::as_str),
             fault_domain = $record.fault_domain().map(|domain| domain.as_str()),

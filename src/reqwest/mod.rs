@@ -26,7 +26,7 @@
 //! use bytes::Bytes;
 //! use http::Request;
 //! use http_body_util::Empty;
-//! use tower::{Layer, ServiceExt};
+//! use tower::Layer;
 //! use tower_diagnose::{ClientStack, ReqwestService};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -41,11 +41,41 @@
 //! let request = Request::get("http://127.0.0.1:1/modules?key=secret")
 //!     .body(Empty::<Bytes>::new())
 //!     .unwrap();
-//! let error = client.oneshot(request).await.unwrap_err();
+//! let error = client.send(request).await.unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
 //!     "GET /modules failed: ECONNREFUSED (no response from server) [3 attempts]",
 //! );
+//! # }
+//! ```
+//!
+//! Whoever likes reqwest's own requests and responses keeps them:
+//!
+//! ```
+//! # use std::time::Duration;
+//! # use tower::Layer;
+//! use tower_diagnose::{BoxError, ClientService, ClientStack, ReqwestService, ResponseExt};
+//!
+//! async fn modules(
+//!     client: &reqwest::Client,
+//!     stack: &ClientService<ReqwestService>,
+//! ) -> Result<String, BoxError> {
+//!     let request = client.get("http://127.0.0.1:1/modules").bearer_auth("…").build()?;
+//!     let request = http::Request::<reqwest::Body>::try_from(request)?;
+//!     let response = stack.send(request).await?;
+//!     if let Some(diagnosis) = response.diagnosis() {
+//!         return Err(diagnosis.to_string().into());
+//!     }
+//!     let response = reqwest::Response::from(response.map(reqwest::Body::wrap));
+//!     Ok(response.text().await?)
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let client = reqwest::Client::new();
+//! let stack = ClientStack::new(Duration::from_secs(30)).layer(ReqwestService::new(client.clone()));
+//! let error = modules(&client, &stack).await.unwrap_err();
+//! # assert!(error.to_string().starts_with("GET /modules failed: ECONNREFUSED"));
 //! # }
 //! ```
 

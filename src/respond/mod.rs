@@ -60,11 +60,22 @@
 //! of the answer to `GET`, its length included, and no body. A [`Diagnosis`](crate::Diagnosis) that the
 //! error held is among the extensions of the response, for layers around this one.
 //!
+//! # Defaults
+//!
+//! The table above; `Retry-After` of 1 s where our own side had to turn somebody away
+//! ([`RespondLayer::overload_wait`]); type `about:blank`, and the status's own words as title.
+//!
 //! # Order
 //!
-//! Outermost of our layers, since it is the one that cannot fail. It does not catch panics; tower-http's
+//! Outermost of our layers, since it is the one that cannot fail; the [guide](crate::guide#order) shows the
+//! whole order. It does not catch panics; tower-http's
 //! `CatchPanicLayer` does, and belongs around it, so that a panic passes the record on its way out.
 //! Responses of the service pass unchanged, failing ones too.
+//!
+//! # Cost
+//!
+//! A request that succeeds costs a copy of method and path, which allocates only for a long one, and a look
+//! for an `Accept` header.
 //!
 //! [RFC 9457]: https://www.rfc-editor.org/rfc/rfc9457
 

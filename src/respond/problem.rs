@@ -10,6 +10,7 @@ use crate::{
     diagnosis::{Diagnosed, Diagnosis, LINE_CAP},
     endpoint::Endpoint,
     error::{RetryError, TimeoutError, TimeoutScope, find},
+    html,
     outcome::{Facts, Outcome},
     path::REDACTED,
     redact::scrub,
@@ -62,7 +63,9 @@ impl Problem {
             Some(diagnosis) => line_of(diagnosis),
             None => line(error, endpoint, &outcome),
         };
-        // Even of what we wrote ourselves: a path may hold what looks like a secret.
+        // Even of what we wrote ourselves: a path may hold what looks like a secret, and the reason of a
+        // refusal a tag.
+        let detail = without_tags(&one_line(&detail)).into_owned();
         let nothing_sent = Secrets::default();
         let detail = one_line(&scrub(&detail, &nothing_sent, None)).into_owned();
         let status = status(error, &outcome);
@@ -240,6 +243,7 @@ fn line(error: &(dyn Error + 'static), endpoint: &Endpoint, outcome: &Outcome) -
     let mut line = opening.clone();
     let room = LINE_CAP.saturating_sub(width(&opening) + end.len());
     let cause = cause(error);
+    let cause = without_tags(&cause);
     let cause = match cause.trim() {
         "" => "no error message",
         cause => cause,
@@ -248,6 +252,11 @@ fn line(error: &(dyn Error + 'static), endpoint: &Endpoint, outcome: &Outcome) -
     let _ = write_cut(&mut line, cause, room.max(1));
     line.push_str(end);
     line
+}
+
+/// Returns a text without the tags of HTML that are in it, which whoever reads it would take out too.
+fn without_tags(text: &str) -> Cow<'_, str> {
+    html::strip(text).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Returns the caller's own path as a URI reference ([RFC 3986 §4.1]).

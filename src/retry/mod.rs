@@ -19,6 +19,27 @@
 //! The wait is the longer of the [`Backoff`](crate::Backoff) and what `Retry-After` (or
 //! `retry-after-ms`) asks for.
 //!
+//! # When to use it, and where
+//!
+//! Around a client, never around a service of one's own: who calls it decides about repeating. Inside of
+//! what looks at the call as a whole (record, diagnosis, a limit for all attempts), outside of what each
+//! attempt has to pass anew (a limit for one attempt, a breaker, a limiter, [`Dispatch`](crate::dispatch)).
+//! The [guide](crate::guide#order) shows the whole order. Without limits of time a client that hangs is
+//! never repeated: set [`RetryLayer::total_limit`], and a [`TimeoutLayer`](crate::TimeoutLayer) below.
+//! Whatever is below takes a `Request<ReplayBody<B>>`; [`Attempts`](crate::Attempts) says how to write it.
+//!
+//! # Defaults
+//!
+//! | what | default | changed by |
+//! |---|---|---|
+//! | attempts, the first included | 3 | [`max_attempts`](RetryLayer::max_attempts), [`MaxAttempts`](crate::MaxAttempts) and [`NoRetry`](crate::NoRetry) on a request |
+//! | wait | full jitter under 200 ms doubling to 2 s | [`backoff`](RetryLayer::backoff) |
+//! | wait that a server asks for | honoured up to 30 s | [`retry_after_limit`](RetryLayer::retry_after_limit) |
+//! | budget | 20 % of calls and a reserve of 10 | [`budget`](RetryLayer::budget) |
+//! | body kept for the next attempt | 64 KiB | [`replay_limit`](RetryLayer::replay_limit) |
+//! | limit for the whole call | none; in a [`ClientStack`](crate::ClientStack) the stack's | [`total_limit`](RetryLayer::total_limit) |
+//! | writes that provably were not sent | repeated | [`repeat_unsent`](RetryLayer::repeat_unsent) |
+//!
 //! # What comes back
 //!
 //! The last response or the last error, unread and as it came. Where there was more than one attempt,

@@ -10,7 +10,7 @@
 //! The record stands outside, so that there is one per call however often it was attempted. The
 //! diagnosis stands outside the retries, so that only the failure that remains is explained. The retries
 //! keep both limits, for the whole call and for one attempt, since one timer can serve both: an attempt
-//! that hangs is dropped, and repeated where it may be.
+//! that hangs is dropped, and repeated where it may be. The [guide](crate::guide#order) draws it.
 //!
 //! # Beside tower-http
 //!
@@ -35,9 +35,45 @@
 //! A circuit breaker, a limiter or a login goes inside: `stack.layer(Breaker::new(client))`. What fails with
 //! [`Refused`](crate::Refused) is shown as not sent and is not repeated; a login that mends the call leaves
 //! no trace. The example `tool_server` has one of each.
+//!
+//! To the record, what is inside of the stack is the client: a login and what it repeats are one attempt, a
+//! refusal is an attempt that was not sent, and time spent in the queue of a limiter is the server's. Where
+//! that is not good enough, put a [`DispatchLayer`] right around the client, and take the stack's own
+//! out by [`without_dispatch`](ClientStack::without_dispatch):
+//!
+//! ```
+//! use std::{convert::Infallible, time::Duration};
+//!
+//! use bytes::Bytes;
+//! use http::{Request, Response};
+//! use http_body_util::Full;
+//! use tower::{ServiceBuilder, service_fn};
+//! use tower_diagnose::{ClientStack, DispatchLayer, RecentCalls, ReplayBody};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let client = service_fn(async |_: Request<ReplayBody<Full<Bytes>>>| {
+//!     Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+//! });
+//! let calls = RecentCalls::new(100);
+//! let client = ServiceBuilder::new()
+//!     .layer(ClientStack::new(Duration::from_secs(30)).record(calls.clone()).without_dispatch())
+//!     .load_shed()
+//!     .concurrency_limit(0) // Sheds every call, for once.
+//!     .layer(DispatchLayer::new())
+//!     .service(client);
+//!
+//! let request = Request::post("/orders").body(Full::default()).unwrap();
+//! let error = client.send(request).await.unwrap_err();
+//! assert_eq!(error.to_string(), "POST /orders failed: service overloaded (not sent)");
+//! assert_eq!(calls.snapshot()[0].attempts(), 0);
+//! # }
+//! ```
 
+mod attempts;
 mod client;
 
+pub use attempts::Attempts;
 pub use client::{ClientService, ResponseBody, ResponseFuture};
 
 use std::time::Duration;
@@ -60,15 +96,16 @@ pub type ServerService<S> = Respond<Recorder<Diagnose<Timeout<S>, Server>>>;
 /// All layers for a client, in order. Its error is [`Diagnosed`](crate::Diagnosed).
 ///
 /// The inner service takes a `Request<ReplayBody<B>>`: a client whose body type is inferred, as
-/// hyper-util's is, needs no change.
+/// hyper-util's is, needs no change; one whose type is written down names it, as [`Attempts`] shows. The
+/// stack is called as a tower service, or by [`send`](ClientService::send).
 ///
 /// ```
 /// use std::{convert::Infallible, time::Duration};
 ///
 /// use http::{Request, Response, StatusCode};
 /// use http_body_util::Empty;
-/// use tower::{Layer, ServiceExt, service_fn};
-/// use tower_diagnose::{ClientStack, ResponseExt, retry::ReplayBody};
+/// use tower::{Layer, service_fn};
+/// use tower_diagnose::{ClientStack, ReplayBody, ResponseExt};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
@@ -80,7 +117,7 @@ pub type ServerService<S> = Respond<Recorder<Diagnose<Timeout<S>, Server>>>;
 /// let client = ClientStack::new(Duration::from_secs(30)).layer(client);
 ///
 /// let request = Request::post("/comments/resolve").body(Empty::new()).unwrap();
-/// let response = client.oneshot(request).await.unwrap();
+/// let response = client.send(request).await.unwrap();
 /// assert_eq!(
 ///     response.diagnosis().unwrap().to_string(),
 ///     "POST /comments/resolve failed (400 Bad Request): commentId must be a UUID",
@@ -94,6 +131,7 @@ pub struct ClientStack {
     retry: RetryLayer,
     diagnose: DiagnoseLayer,
     recorder: RecorderLayer,
+    dispatch: DispatchLayer,
 }
 
 impl ClientStack {
@@ -110,6 +148,7 @@ impl ClientStack {
             retry: RetryLayer::new(),
             diagnose: DiagnoseLayer::new(),
             recorder: RecorderLayer::disabled(),
+            dispatch: DispatchLayer::new(),
         }
     }
 
@@ -140,10 +179,23 @@ impl ClientStack {
         self
     }
 
-    /// Hands a record of every call to `sink`. Default: nothing is recorded.
+    /// Hands a record of every call to `sink`, in place of any given before; to several by
+    /// [`fan_out`](crate::fan_out). Default: nothing is recorded.
     #[must_use]
     pub fn record(mut self, sink: impl RecordSink) -> Self {
         self.recorder = RecorderLayer::new(sink);
+        self
+    }
+
+    /// Leaves it to a [`DispatchLayer`] further in, which the client has to have then, to note what is
+    /// sent. Default: the stack has one, around whatever it is put onto.
+    ///
+    /// For layers of your own between the stack and the client, so that what they refuse is no attempt,
+    /// what they send again is one more, and the time that they take is not the server's. See the
+    /// [module docs](crate::stack#layers-of-your-own) for an example.
+    #[must_use]
+    pub fn without_dispatch(mut self) -> Self {
+        self.dispatch = DispatchLayer::silent();
         self
     }
 }
@@ -159,7 +211,7 @@ impl<S> Layer<S> for ClientStack {
             .attempt_limit(self.attempt)
             .request_timeout_is_total(true)
             .remembers(self.diagnose.credentials());
-        let attempts = retry.layer(DispatchLayer::new().layer(client));
+        let attempts = retry.layer(self.dispatch.layer(client));
         ClientService::new(self.recorder.clone(), self.diagnose.clone(), attempts)
     }
 }
@@ -174,6 +226,11 @@ impl<S> Layer<S> for ClientStack {
 /// A caller who goes away leaves a record of class `cancelled` before the head, and one whose body was
 /// `dropped` after it. A handler that panics leaves one of class `proxy_internal`; the panic goes on. A
 /// slow one shows by the record's duration, and as `timeout` with fault `proxy` if it ran out of the limit.
+///
+/// Failures are logged in one line each, through `tracing`, so that a
+/// [`TracingSink`](crate::TracingSink) beside it tells most of them twice. What handlers answer as plain
+/// text, as axum's own extractors do, is in the line if the diagnosis is told to show it:
+/// `.diagnose(DiagnoseLayer::for_server().plain_text(true))`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -224,7 +281,8 @@ impl ServerStack {
         self
     }
 
-    /// Hands a record of every call to `sink`. Default: nothing is recorded.
+    /// Hands a record of every call to `sink`, in place of any given before; to several by
+    /// [`fan_out`](crate::fan_out). Default: nothing is recorded.
     #[must_use]
     pub fn record(mut self, sink: impl RecordSink) -> Self {
         self.recorder = RecorderLayer::new(sink);

@@ -5,6 +5,11 @@
 //! [`RequestBodyTimeoutLayer`] limits the waits for the body of a request. There is no default: a
 //! limit is always somebody's decision.
 //!
+//! A limit for one attempt belongs below the retries, one for the whole call around them
+//! ([`RetryLayer::total_limit`](crate::RetryLayer::total_limit) is better there, since it knows the
+//! attempts), and both inside of the record, to which a limit further out looks like a caller who went
+//! away. The [guide](crate::guide#order) shows the whole order.
+//!
 //! ```
 //! use std::{convert::Infallible, future::pending, time::Duration};
 //!

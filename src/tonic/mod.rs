@@ -1,6 +1,6 @@
 //! A tonic `Channel` that layers go onto.
 //!
-//! A [`Channel`](tonic::transport::Channel) takes tonic's own body only; a layer that wraps the
+//! A [`Channel`] takes tonic's own body only; a layer that wraps the
 //! request's body, as the retries do, hands it another. [`TonicService`] stands between them. The
 //! stack around it is what a generated client is made with:
 //!
@@ -57,6 +57,9 @@
 //! # }
 //! ```
 //!
+//! Where its type has to be written down, it is
+//! `Grpc<MapErr<ClientService<TonicService>, fn(Diagnosed) -> Status>>`.
+//!
 //! Every gRPC call is a `POST`, so that it is repeated only where it provably was not sent, unless the
 //! request declares itself: `request.extensions_mut().insert(Idempotency::Idempotent)` on a
 //! `tonic::Request` gets through. A failure that the server tells by `grpc-status` comes with HTTP's
@@ -68,10 +71,12 @@
 //! when the channel's queue lets the call through; the line then says `timed out`, without the limit,
 //! which tonic does not tell. `connect_timeout` is found as a timeout too.
 //!
-//! `Status` made [from](tonic::Status#impl-From<Diagnosed>-for-Status) a
+//! `Status` made [from](crate::Diagnosed#impl-From<Diagnosed>-for-Status) a
 //! [`Diagnosed`](crate::Diagnosed) has the line as its message, the code that fits the class, and the
 //! `Diagnosed` as its source. Without that `map_err` tonic finds a code itself where it knows the
 //! error: all of our own, a limit that ran out say, become `Unknown`.
+//!
+//! [`Channel`]: https://docs.rs/tonic/latest/tonic/transport/struct.Channel.html
 
 mod service;
 mod status;

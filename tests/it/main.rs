@@ -17,6 +17,7 @@ mod record;
 mod server_stack;
 mod server_stack_ends;
 mod source;
+mod stack_send;
 mod support;
 mod test_util;
 

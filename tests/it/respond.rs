@@ -360,6 +360,7 @@ fn reason() -> impl Strategy<Value = String> {
         "\\PC{0,400}",
         "(word |Bearer [a-z0-9]{8,12}|Basic [a-zA-Z0-9=]{9}|sk-[a-zA-Z0-9]{20}|AKIA[A-Z0-9]{16} )\
          (http://u:p@h/a\\?b=c#d|password=[a-z]{9}|[\r\n\t\u{1b}\"'\\\\]){0,3} ?[a-z]{0,9}",
+        "([a-z ]{0,9}|</?(a|b|html|p)[ \u{1b}/]{0,2}>|<(a|vec)|<title>){1,6}",
     ]
 }
 

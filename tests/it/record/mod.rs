@@ -1,6 +1,7 @@
 //! Every call has one record, and the record is right.
 
 mod body;
+mod dispatched;
 mod endings;
 #[cfg(feature = "metrics")]
 mod metrics;

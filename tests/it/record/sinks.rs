@@ -12,7 +12,7 @@ use http_body_util::Empty;
 use tower::{Layer, Service, ServiceExt, service_fn};
 use tower_diagnose::{
     BoxError, CallFilter, CallRecord, DispatchLayer, ErrorClass, FanOut, FaultDomain, JsonLines,
-    RecentCalls, RecordSink, RecorderLayer, TracingSink, fan_out,
+    PathTemplate, RecentCalls, RecordSink, RecorderLayer, TracingSink, fan_out,
 };
 
 type Body = Empty<bytes::Bytes>;
@@ -309,15 +309,27 @@ fn tracing_events_have_levels_by_outcome_and_no_url() {
         .unwrap();
     tracing::subscriber::with_default(subscriber, || {
         runtime.block_on(call(FanOut::new().and(TracingSink::new()), &[200, 503]));
+        let service = service_fn(|request: Request<()>| ready(answer(&request)));
+        let service = RecorderLayer::new(TracingSink::new()).layer(service);
+        let request = Request::get("/404").extension(PathTemplate::new("/{status}"));
+        drop(runtime.block_on(service.oneshot(request.body(()).unwrap())));
     });
     let text = String::from_utf8(lines.0.0.lock().unwrap().clone()).unwrap();
     let mut events = text.lines();
     let (good, failing) = (events.next().unwrap(), events.next().unwrap());
+    // Only a template may become a label.
+    let templated = events.next().unwrap();
+    assert!(
+        templated.contains("url.template=\"/{status}\""),
+        "{templated}"
+    );
+    assert!(!templated.contains("url.path"), "{templated}");
+    assert!(!failing.contains("url.template"), "{failing}");
     assert!(good.contains("DEBUG tower_diagnose::call"), "{good}");
     assert!(failing.contains(" WARN tower_diagnose::call"), "{failing}");
     for field in [
         "http.request.method=\"GET\"",
-        "url.template=/503",
+        "url.path=/503",
         "http.response.status_code=503",
         "error.type=\"http\"",
         "delivery=\"answered\"",
