@@ -104,28 +104,31 @@ impl Attempts {
 
     /// Finds the latest attempt that is under way, of those begun at `started` if that is known.
     pub(crate) fn under_way(&mut self, started: Option<Instant>) -> Option<&mut AttemptRecord> {
-        self.iter_mut().rev().find(|attempt| {
+        let is_it = |attempt: &&mut AttemptRecord| {
             attempt.ended.is_none() && started.is_none_or(|started| started == attempt.started)
-        })
+        };
+        match self.later.iter_mut().rev().find(is_it) {
+            None => self.first.as_mut().filter(is_it),
+            later => later,
+        }
     }
 
     pub(crate) fn last_mut(&mut self) -> Option<&mut AttemptRecord> {
-        self.iter_mut().next_back()
+        self.later.last_mut().or(self.first.as_mut())
     }
 
     /// Gives those still under way the time that they have taken so far.
     pub(crate) fn close(&mut self, now: Instant) {
-        for attempt in self.iter_mut() {
+        if let Some(first) = &mut self.first {
+            first.ended.get_or_insert(now);
+        }
+        for attempt in &mut self.later {
             attempt.ended.get_or_insert(now);
         }
     }
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &AttemptRecord> {
         self.first.iter().chain(&self.later)
-    }
-
-    fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut AttemptRecord> {
-        self.first.iter_mut().chain(&mut self.later)
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::SystemTime,
 };
 
-use http::{Extensions, Request, StatusCode};
+use http::{Extensions, StatusCode};
 use tokio::time::Instant;
 
 use crate::{
@@ -36,11 +36,12 @@ use crate::{
 /// request.extensions_mut().insert(notes.clone());
 /// assert_eq!(notes.snapshot().requests, 0);
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct CallRecorder {
     shared: Arc<Shared>,
 }
 
+#[derive(Default)]
 struct Shared {
     notes: Mutex<Notes>,
     /// Whoever else hears of everything: the caller's handle, or the recorder further out.
@@ -60,6 +61,21 @@ pub(crate) struct Start {
     pub(crate) bytes_out: Option<u64>,
     /// Made when somebody asks: most records are counted and forgotten.
     pub(crate) endpoint: OnceLock<Box<Endpoint>>,
+}
+
+impl Default for Start {
+    /// A call that begins now, and of which nothing else is known.
+    #[inline]
+    fn default() -> Self {
+        Self {
+            target: Target::nothing(),
+            template: None,
+            started: Instant::now(),
+            started_at: SystemTime::UNIX_EPOCH,
+            bytes_out: None,
+            endpoint: OnceLock::new(),
+        }
+    }
 }
 
 impl Start {
@@ -109,22 +125,7 @@ impl CallRecorder {
     /// Creates empty notes.
     #[must_use]
     pub fn new() -> Self {
-        let start = Start {
-            target: Target::of(&Request::new(())),
-            template: None,
-            started: Instant::now(),
-            started_at: SystemTime::UNIX_EPOCH,
-            bytes_out: None,
-            endpoint: OnceLock::new(),
-        };
-        Self {
-            shared: Arc::new(Shared {
-                notes: Mutex::default(),
-                parent: None,
-                start,
-                is_recorded: false,
-            }),
-        }
+        Self::default()
     }
 
     /// Returns what is known so far.
@@ -134,17 +135,28 @@ impl CallRecorder {
     }
 
     /// Begins the notes of one recorded call; `parent` hears of everything too.
-    pub(crate) fn begin(parent: Option<Self>, start: Start, mcp_session: bool) -> Self {
-        let mut notes = Notes::default();
-        notes.facts.mcp_session = mcp_session;
-        Self {
-            shared: Arc::new(Shared {
-                notes: Mutex::new(notes),
-                parent,
-                start,
-                is_recorded: true,
-            }),
+    ///
+    /// `fill` writes where the notes lie: to move the 450 bytes there afterwards would cost as much as the
+    /// allocation does.
+    #[inline]
+    pub(crate) fn begin(
+        parent: Option<Self>,
+        mcp_session: bool,
+        fill: impl FnOnce(&mut Start),
+    ) -> Self {
+        let mut recorder = Self::default();
+        // Nobody else has it yet.
+        if let Some(shared) = Arc::get_mut(&mut recorder.shared) {
+            if mcp_session {
+                let notes = shared.notes.get_mut();
+                let notes = notes.unwrap_or_else(PoisonError::into_inner);
+                notes.facts.mcp_session = true;
+            }
+            shared.parent = parent;
+            shared.is_recorded = true;
+            fill(&mut shared.start);
         }
+        recorder
     }
 
     pub(crate) fn start(&self) -> &Start {
@@ -312,12 +324,6 @@ impl Notes {
     fn fail(&mut self, failure: Option<Outcome>) {
         self.failure = failure;
         self.last_failure = failure.or(self.last_failure);
-    }
-}
-
-impl Default for CallRecorder {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -4,7 +4,40 @@ use std::{
     any::Any,
     fmt,
     sync::{Mutex, PoisonError},
+    task::{Poll, ready},
 };
+
+use crate::error::BoxError;
+
+/// Holds the error of a service whose errors are all boxed.
+#[derive(Debug, Default)]
+pub(crate) struct NotReady(Option<BoxError>);
+
+impl NotReady {
+    /// Waits for a service, unless its error is still to be returned.
+    #[inline]
+    pub(crate) fn poll<E: Into<BoxError>>(
+        &mut self,
+        poll_ready: impl FnOnce() -> Poll<Result<(), E>>,
+    ) -> Poll<()> {
+        if self.0.is_none() {
+            self.0 = ready!(poll_ready()).err().map(Into::into);
+        }
+        Poll::Ready(())
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<BoxError> {
+        self.0.take()
+    }
+}
+
+impl Clone for NotReady {
+    /// A clone was never polled, and starts without an error.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
 
 /// Holds an error whose type only the next call can name.
 ///
@@ -14,13 +47,19 @@ use std::{
 pub(crate) struct Kept(Mutex<Option<Box<dyn Any + Send>>>);
 
 impl Kept {
-    pub(crate) fn keep<E: Send + 'static>(&mut self, error: E) {
-        *self.slot() = Some(Box::new(error));
-    }
-
+    /// Waits for a service, unless its error is still to be returned.
     #[inline]
-    pub(crate) fn is_some(&mut self) -> bool {
-        self.slot().is_some()
+    pub(crate) fn poll<E: Send + 'static>(
+        &mut self,
+        poll_ready: impl FnOnce() -> Poll<Result<(), E>>,
+    ) -> Poll<()> {
+        let slot = self.slot();
+        if slot.is_none() {
+            if let Err(error) = ready!(poll_ready()) {
+                *slot = Some(Box::new(error));
+            }
+        }
+        Poll::Ready(())
     }
 
     #[inline]

@@ -53,26 +53,64 @@ struct Copied {
 }
 
 impl Target {
+    /// Of a request of which nothing was kept.
+    #[inline]
+    pub(crate) const fn nothing() -> Self {
+        Self {
+            place: Place::Copied(Copied::NOTHING),
+        }
+    }
+
     /// Takes the method and the path, and allocates nothing if they are short and the method is of
     /// RFC 9110 or `PATCH`.
+    #[inline(always)]
     pub(crate) fn of<B>(request: &Request<B>) -> Self {
-        let (method, uri) = (request.method(), request.uri());
-        Self::copied(method, uri, uri.path(), None).unwrap_or_else(|| Self::cloned(method, uri))
+        let mut target = Self::nothing();
+        target.keep(request.method(), request.uri());
+        target
     }
 
     /// As [`Target::of`], but with the template of the request's extensions in place of the path, if
     /// there is one and it is short.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn templated<B>(request: &Request<B>) -> Self {
-        if !request.extensions().is_empty() {
-            if let Some(template) = extension::<PathTemplate>(request.extensions()) {
-                let copied = Self::copied(request.method(), request.uri(), template.as_str(), None);
-                if let Some(target) = copied {
-                    return target;
-                }
-            }
+        let mut target = Self::nothing();
+        target.keep_templated(request);
+        target
+    }
+
+    /// As [`Target::templated`], written into what is a [`Target::nothing`] so far, where it stays.
+    #[inline(always)]
+    pub(crate) fn keep_templated<B>(&mut self, request: &Request<B>) {
+        if !request.extensions().is_empty() && self.keep_template(request) {
+            return;
         }
-        Self::of(request)
+        self.keep(request.method(), request.uri());
+    }
+
+    #[inline(never)]
+    fn keep_template<B>(&mut self, request: &Request<B>) -> bool {
+        match (
+            &mut self.place,
+            extension::<PathTemplate>(request.extensions()),
+        ) {
+            (Place::Copied(copied), Some(template)) => copied
+                .keep(request.method(), request.uri(), template.as_str(), None)
+                .is_some(),
+            _ => false,
+        }
+    }
+
+    /// As [`Target::of`], written into what is a [`Target::nothing`] so far, where it stays.
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
+        let kept = match &mut self.place {
+            Place::Copied(copied) => copied.keep(method, uri, uri.path(), None),
+            Place::Cloned { .. } | Place::Boxed(_) => None,
+        };
+        if kept.is_none() {
+            *self = Self::cloned(method, uri);
+        }
     }
 
     /// As [`Target::of`], but keeps the query too, for those who must know which secrets were sent.
@@ -88,39 +126,10 @@ impl Target {
         if query.is_some() && uri.path_and_query()?.as_str().starts_with('?') {
             return None;
         }
-        Self::copied(method, uri, path, query)
-    }
-
-    /// Copies the authority of `uri`, a path and a query in place, if they fit.
-    #[inline(always)]
-    fn copied(method: &Method, uri: &Uri, path: &str, query: Option<&str>) -> Option<Self> {
-        let method = Standard::of(method)?;
-        let scheme = CommonScheme::of(uri)?;
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
-        let mut bytes = [0; IN_PLACE];
-        let (place, rest) = bytes.split_at_mut_checked(authority.len())?;
-        copy_short(place, authority.as_bytes());
-        let (place, rest) = rest.split_at_mut_checked(path.len())?;
-        copy_short(place, path.as_bytes());
-        let path = authority.len() + path.len();
-        let mut end = path;
-        if let Some(query) = query {
-            let (mark, rest) = rest.split_first_mut()?;
-            *mark = b'?';
-            rest.get_mut(..query.len())?
-                .copy_from_slice(query.as_bytes());
-            end += 1 + query.len();
-        }
-        // All of them are less than `IN_PLACE`.
+        let mut copied = Copied::NOTHING;
+        copied.keep(method, uri, path, query)?;
         Some(Self {
-            place: Place::Copied(Copied {
-                method,
-                scheme,
-                authority: authority.len() as u8,
-                path: path as u8,
-                query: end as u8,
-                bytes,
-            }),
+            place: Place::Copied(copied),
         })
     }
 
@@ -177,6 +186,46 @@ impl fmt::Debug for Target {
 }
 
 impl Copied {
+    const NOTHING: Self = Self {
+        method: Standard::Get,
+        scheme: CommonScheme::Absent,
+        authority: 0,
+        path: 0,
+        query: 0,
+        bytes: [0; IN_PLACE],
+    };
+
+    /// Copies the authority of `uri`, a path and a query, if they fit.
+    #[inline(always)]
+    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, query: Option<&str>) -> Option<()> {
+        let method = Standard::of(method)?;
+        let scheme = CommonScheme::of(uri)?;
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let (place, rest) = self.bytes.split_at_mut_checked(authority.len())?;
+        // Most URIs on a server have none, and to copy nothing is a call too.
+        if !authority.is_empty() {
+            copy_short(place, authority.as_bytes());
+        }
+        let (place, rest) = rest.split_at_mut_checked(path.len())?;
+        copy_short(place, path.as_bytes());
+        let path = authority.len() + path.len();
+        let mut end = path;
+        if let Some(query) = query {
+            let (mark, rest) = rest.split_first_mut()?;
+            *mark = b'?';
+            rest.get_mut(..query.len())?
+                .copy_from_slice(query.as_bytes());
+            end += 1 + query.len();
+        }
+        self.method = method;
+        self.scheme = scheme;
+        // All of them are less than `IN_PLACE`.
+        self.authority = authority.len() as u8;
+        self.path = path as u8;
+        self.query = end as u8;
+        Some(())
+    }
+
     fn address(&self) -> Address<'_> {
         // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
         let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);

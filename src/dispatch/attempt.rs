@@ -33,16 +33,11 @@ impl Attempt {
         }
     }
 
+    #[inline]
     pub(super) fn answered(self, status: StatusCode) {
         let is_failing = status.is_client_error() || status.is_server_error();
         let failure = match &self.recorder {
-            Some(recorder) if is_failing => {
-                let facts = Facts {
-                    last_status: Some(status),
-                    ..recorder.snapshot()
-                };
-                classify(None, &facts)
-            }
+            Some(recorder) if is_failing => failure(recorder, status),
             _ => None,
         };
         self.end(AttemptEnd {
@@ -61,6 +56,7 @@ impl Attempt {
         });
     }
 
+    #[inline]
     fn end(mut self, end: AttemptEnd) {
         if let Some(recorder) = self.recorder.take() {
             recorder.attempt_ended(Some(self.started), end);
@@ -87,6 +83,16 @@ pub(super) fn refused<E: 'static>(extensions: &Extensions, error: &E) {
     if let Some(recorder) = CallRecorder::of(extensions) {
         recorder.attempt_refused(why(recorder, error));
     }
+}
+
+/// Returns how an attempt failed that was answered like this.
+#[cold]
+fn failure(recorder: &CallRecorder, status: StatusCode) -> Option<Outcome> {
+    let facts = Facts {
+        last_status: Some(status),
+        ..recorder.snapshot()
+    };
+    classify(None, &facts)
 }
 
 /// Returns how an attempt failed, if the error's type is known.

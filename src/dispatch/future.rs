@@ -79,16 +79,25 @@ where
                 None => Poll::Pending,
             },
         };
-        if let Poll::Ready(result) = &polled {
-            if let Some(attempt) = this.attempt.take() {
-                match result {
-                    Ok(response) => attempt.answered(response.status()),
-                    Err(error) => attempt.failed(error),
-                }
-            }
+        // Looked at here and handed to nobody, the response need not be moved.
+        let status = match &polled {
+            Poll::Ready(Ok(response)) => response.status(),
+            Poll::Ready(Err(_)) => return polled.map_err(|error| failed(this.attempt, error)),
+            Poll::Pending => return Poll::Pending,
+        };
+        if let Some(attempt) = this.attempt.take() {
+            attempt.answered(status);
         }
         polled
     }
+}
+
+#[cold]
+fn failed<E: 'static>(attempt: &mut Option<Attempt>, error: E) -> E {
+    if let Some(attempt) = attempt.take() {
+        attempt.failed(&error);
+    }
+    error
 }
 
 impl<F, E> fmt::Debug for ResponseFuture<F, E> {

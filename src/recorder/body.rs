@@ -81,7 +81,7 @@ where
     B: Body,
     B::Error: 'static,
 {
-    #[inline(never)]
+    #[inline]
     fn poll_recorded(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<B> {
         let mut this = self.project();
         let polled = ready!(watch(this.recording, || this.inner.as_mut().poll_frame(cx)));

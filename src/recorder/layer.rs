@@ -7,7 +7,7 @@ use super::{recording::Recording, service::Recorder};
 use crate::{endpoint::Endpoint, record::RecordSink};
 
 /// Makes a route template of an endpoint.
-type PathHook = Arc<dyn Fn(&Endpoint) -> Option<Cow<'static, str>> + Send + Sync>;
+pub(super) type PathHook = Arc<dyn Fn(&Endpoint) -> Option<Cow<'static, str>> + Send + Sync>;
 
 /// Records every call once. See the [module](crate::recorder).
 #[derive(Clone)]

@@ -4,7 +4,7 @@ use std::{
     any::Any,
     fmt, mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::SystemTime,
 };
 
@@ -13,13 +13,12 @@ use tokio::time::Instant;
 
 use super::{
     bytes_out::bytes_out,
-    layer::Config,
+    layer::{Config, PathHook},
     told::{CANCELLED, INTERNAL},
 };
 use crate::{
-    call::{CallRecorder, Start, Told},
+    call::{CallRecorder, Notes, Told},
     classify::{as_error, classify},
-    endpoint::Target,
     outcome::{Delivery, Facts, Outcome},
     record::{BodyEnd, CallRecord, PathTemplate},
     secrets::MCP_SESSION_ID,
@@ -43,23 +42,19 @@ struct Open {
 impl Recording {
     /// Begins a recording, and puts the call's notes on the request.
     pub(super) fn begin<B: 'static>(config: &Config, request: &mut Request<B>) -> Self {
-        let headers = request.headers();
-        let start = Start {
-            target: Target::of(request),
-            template: template(request.extensions()),
-            started: Instant::now(),
-            started_at: wall_clock(),
-            bytes_out: bytes_out(headers, request.body()),
-            endpoint: OnceLock::new(),
-        };
-        let mcp_session = !headers.is_empty() && headers.contains_key(MCP_SESSION_ID);
-        call_sink(|| config.sink.started(request.method()));
-        let extensions = request.extensions_mut();
-        let parent = match extensions.is_empty() {
+        let parent = match request.extensions().is_empty() {
             true => None,
-            false => extensions.remove(),
+            false => request.extensions_mut().remove(),
         };
-        let recorder = CallRecorder::begin(parent, start, mcp_session);
+        let headers = request.headers();
+        let mcp_session = !headers.is_empty() && headers.contains_key(MCP_SESSION_ID);
+        let recorder = CallRecorder::begin(parent, mcp_session, |start| {
+            start.target.keep(request.method(), request.uri());
+            start.template = template(request.extensions());
+            start.started_at = wall_clock();
+            start.bytes_out = bytes_out(headers, request.body());
+        });
+        call_sink(|| config.sink.started(request.method()));
         request.extensions_mut().insert(recorder.clone());
         Self {
             open: Some(Open {
@@ -70,28 +65,29 @@ impl Recording {
         }
     }
 
-    /// The head of the response came. Returns the recording if the body is still to be read.
-    pub(super) fn answered<B>(mut self, response: &Response<B>, has_ended: bool) -> Option<Self> {
-        let open = self.open.as_mut()?;
+    /// The head of the response came. Returns whether the recording goes on, since the body is still to
+    /// be read.
+    pub(super) fn answered<B>(&mut self, response: &Response<B>, has_ended: bool) -> bool {
+        let Some(open) = &self.open else {
+            return false;
+        };
         let at = Instant::now();
         let mut notes = open.recorder.notes();
         // Whatever the attempts came to, this is the answer. A layer further in that watches the body
         // may still note a failure.
         notes.take_failure();
         let told = Told::by_answer(response, has_ended, &notes);
+        notes.head = Some((at, told));
+        drop(notes);
         let status = response.status();
         let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
             || (status.is_success() && open.recorder.start().target.method() == Method::CONNECT);
-        if is_upgrade || has_ended {
-            drop(notes);
+        let is_over = is_upgrade || has_ended;
+        if is_over {
             let body_end = (!is_upgrade).then_some(BodyEnd::Complete);
-            let open = self.open.take()?;
-            open.close(told, Some(at), at, body_end);
-            return None;
+            self.close_at(at, None, body_end);
         }
-        notes.head = Some((at, told));
-        drop(notes);
-        Some(self)
+        !is_over
     }
 
     /// The inner service is not called at all: it could not be made ready.
@@ -104,8 +100,9 @@ impl Recording {
     /// The call failed without an answer.
     pub(super) fn failed<E: 'static>(mut self, error: &E) {
         if let Some(open) = self.open.take() {
+            let at = Instant::now();
             let told = Told::by_error(error, &open.recorder.notes());
-            open.close(told, None, Instant::now(), None);
+            open.close(at, None, |_| (None, told));
         }
     }
 
@@ -157,67 +154,78 @@ impl Recording {
 
     /// Makes the record. `failure` is what came after the head; what the head says wins over it.
     fn close(&mut self, failure: Option<Outcome>, body_end: Option<BodyEnd>) {
+        self.close_at(Instant::now(), failure, body_end);
+    }
+
+    fn close_at(&mut self, at: Instant, failure: Option<Outcome>, body_end: Option<BodyEnd>) {
         let Some(open) = self.open.take() else {
             return;
         };
-        let now = Instant::now();
-        let (head, noted) = {
-            let mut notes = open.recorder.notes();
-            (notes.head.take(), notes.failure())
-        };
-        match head {
-            Some((at, mut told)) => {
-                told.outcome = told.outcome.or(noted).or(failure);
-                open.close(told, Some(at), now, body_end);
+        open.close(at, body_end, |notes| match notes.head.take() {
+            Some((head, mut told)) => {
+                told.outcome = told.outcome.or(notes.failure()).or(failure);
+                (Some(head), told)
             }
             None => {
                 let told = Told {
                     outcome: failure,
                     ..Told::default()
                 };
-                open.close(told, None, now, None);
+                (None, told)
             }
-        }
+        });
     }
 }
 
 impl Open {
-    fn close(self, told: Told, head: Option<Instant>, ended: Instant, body_end: Option<BodyEnd>) {
-        let has_template = self.recorder.start().template.is_some() || self.ask_for_template();
+    /// Makes the record of what `tell` says: when the head came, and what it or an error told.
+    #[inline]
+    fn close(
+        self,
+        ended: Instant,
+        body_end: Option<BodyEnd>,
+        tell: impl FnOnce(&mut Notes) -> (Option<Instant>, Told),
+    ) {
+        let has_template = self.recorder.start().template.is_some()
+            || self
+                .config
+                .path
+                .as_ref()
+                .is_some_and(|hook| self.asked(hook));
         let mut notes = self.recorder.notes();
+        let (head, told) = tell(&mut notes);
         notes.attempts.close(ended);
-        let retried = notes.retried.or(told.retried);
-        let noted = notes.delivery();
+        let attempt_log = mem::take(&mut notes.attempts);
+        let (requests, last_failure) = (notes.facts.requests, notes.last_failure);
+        let (noted, retried) = (notes.delivery(), notes.retried.or(told.retried));
+        drop(notes);
         let record = CallRecord {
+            recorder: self.recorder,
             has_template,
             status: told.status,
             outcome: told.outcome,
             delivery: noted.or(told.delivery).unwrap_or(Delivery::Unknown),
-            attempts: match (notes.facts.requests, retried) {
+            attempts: match (requests, retried) {
                 (0, Some(retried)) => retried.attempts(),
                 (0, None) if noted.is_none() => told.attempts,
-                (noted, _) => noted,
+                (requests, _) => requests,
             },
+            attempt_log,
             stop: retried.map(|retried| retried.stop()),
-            last_failure: notes.last_failure,
-            attempt_log: mem::take(&mut notes.attempts),
+            last_failure,
             head,
             ended,
             bytes_in: self.bytes_in,
-            body_end,
+            // Before the head there is no body.
+            body_end: body_end.filter(|_| head.is_some()),
             request_id: told.request_id,
             remote_code: told.remote_code,
-            recorder: self.recorder.clone(),
         };
-        drop(notes);
         call_sink(|| self.config.sink.record(record));
     }
 
     /// Asks the user's hook for a template; returns whether there is one.
-    fn ask_for_template(&self) -> bool {
-        let Some(hook) = &self.config.path else {
-            return false;
-        };
+    fn asked(&self, hook: &PathHook) -> bool {
         let start = self.recorder.start();
         let endpoint = start.target.endpoint();
         let Some(template) = call_hook(|| hook(&endpoint)) else {

@@ -49,15 +49,7 @@ where
     /// it.
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        if self.kept.is_some() {
-            return Poll::Ready(Ok(()));
-        }
-        self.inner.poll_ready(cx).map(|ready| {
-            if let Err(error) = ready {
-                self.kept.keep(error);
-            }
-            Ok(())
-        })
+        self.kept.poll(|| self.inner.poll_ready(cx)).map(Ok)
     }
 
     #[inline]

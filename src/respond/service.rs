@@ -1,21 +1,21 @@
 use std::{
     convert::Infallible,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use http::{Request, Response};
 use tower_service::Service;
 
 use super::{accept::Format, body::ResponseBody, future::ResponseFuture, layer::RespondLayer};
-use crate::{endpoint::Target, error::BoxError};
+use crate::{endpoint::Target, error::BoxError, kept_error::NotReady};
 
 /// Answers where the inner service fails. See the [module](super) for an example.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Respond<S> {
     inner: S,
     config: RespondLayer,
     /// Why the service could not be made ready: the next call answers with it.
-    not_ready: Option<BoxError>,
+    not_ready: NotReady,
 }
 
 impl<S> Respond<S> {
@@ -23,15 +23,8 @@ impl<S> Respond<S> {
         Self {
             inner,
             config,
-            not_ready: None,
+            not_ready: NotReady::default(),
         }
-    }
-}
-
-impl<S: Clone> Clone for Respond<S> {
-    /// A clone is not ready, nor has it failed to be.
-    fn clone(&self) -> Self {
-        Self::new(self.inner.clone(), self.config.clone())
     }
 }
 
@@ -45,10 +38,7 @@ where
     type Future = ResponseFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        if self.not_ready.is_none() {
-            self.not_ready = ready!(self.inner.poll_ready(cx)).err().map(Into::into);
-        }
-        Poll::Ready(Ok(()))
+        self.not_ready.poll(|| self.inner.poll_ready(cx)).map(Ok)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {

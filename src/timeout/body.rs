@@ -24,9 +24,29 @@ pin_project! {
     pub struct TimeoutBody<B> {
         #[pin]
         inner: B,
-        watch: Option<Watch>,
+        watch: Watched,
         ended: bool,
     }
+}
+
+/// What watches a body, if anything does. In a block of its own, so that all other responses are not the
+/// larger to move for it.
+#[derive(Debug)]
+struct Watched(Option<Pin<Box<Watch>>>);
+
+impl Drop for Watched {
+    /// Drops nothing in the caller's own code: 15 instructions less.
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(watch) = self.0.take() {
+            discard(watch);
+        }
+    }
+}
+
+#[cold]
+fn discard(watch: Pin<Box<Watch>>) {
+    drop(watch);
 }
 
 impl<B> TimeoutBody<B> {
@@ -35,10 +55,11 @@ impl<B> TimeoutBody<B> {
         Self::new(inner, None)
     }
 
-    pub(super) fn new(inner: B, watch: Option<Watch>) -> Self {
+    #[inline]
+    pub(super) fn new(inner: B, watch: Option<Pin<Box<Watch>>>) -> Self {
         Self {
             inner,
-            watch,
+            watch: Watched(watch),
             ended: false,
         }
     }
@@ -52,6 +73,7 @@ where
     type Data = B::Data;
     type Error = BoxError;
 
+    #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -62,16 +84,28 @@ where
         }
         // What is there is handed out, however late.
         let polled = this.inner.poll_frame(cx);
-        if let Some(watch) = this.watch {
-            if polled.is_pending() {
-                let error = ready!(watch.poll_expired(cx));
-                *this.ended = true;
-                return Poll::Ready(Some(Err(error.into())));
+        if let Some(watch) = &mut this.watch.0 {
+            match polled {
+                Poll::Ready(_) => watch.as_mut().answered(),
+                Poll::Pending => {
+                    let error = ready!(watch.as_mut().poll_expired(cx));
+                    *this.ended = true;
+                    return Poll::Ready(Some(Err(error.into())));
+                }
             }
-            watch.answered();
         }
-        *this.ended = matches!(polled, Poll::Ready(None | Some(Err(_))));
-        polled.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
+        match polled {
+            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
+            Poll::Ready(Some(Err(error))) => {
+                *this.ended = true;
+                Poll::Ready(Some(Err(error.into())))
+            }
+            Poll::Ready(None) => {
+                *this.ended = true;
+                Poll::Ready(None)
+            }
+            Poll::Pending => Poll::Pending,
+        }
     }
 
     fn is_end_stream(&self) -> bool {

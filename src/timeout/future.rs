@@ -1,12 +1,13 @@
 use std::{
     future::Future,
+    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
 
-use http::Response;
+use http::{HeaderMap, Response};
 use pin_project_lite::pin_project;
 
 use super::{body::ResponseBody, countdown::Countdown, limits::BodyLimits, watch::Watch};
@@ -34,8 +35,8 @@ pin_project! {
             inner: F,
             #[pin]
             countdown: Countdown,
-            // `None` where there is no limit to run out of.
-            target: Option<Target>,
+            // Of nothing where there is no limit to run out of.
+            target: Target,
             body: Option<Arc<BodyLimits>>,
         },
         // The service could not be made ready; it is not called.
@@ -44,10 +45,11 @@ pin_project! {
 }
 
 impl<F> ResponseFuture<F> {
+    #[inline(always)]
     pub(super) fn running(
         inner: F,
         limit: Duration,
-        target: Option<Target>,
+        target: Target,
         body: Option<Arc<BodyLimits>>,
     ) -> Self {
         Self {
@@ -60,6 +62,7 @@ impl<F> ResponseFuture<F> {
         }
     }
 
+    #[cold]
     pub(super) fn not_ready(error: BoxError) -> Self {
         Self {
             state: State::NotReady { error: Some(error) },
@@ -74,16 +77,21 @@ where
 {
     type Output = Result<Response<ResponseBody<B>>, BoxError>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.as_mut().project();
         if let StateProj::Running { inner, body, .. } = this.state.project() {
             // Inner first: an answer that is ready wins over a limit that has run out.
             match inner.poll(cx) {
-                Poll::Ready(Ok(response)) if body.is_none() => {
-                    return Poll::Ready(Ok(response.map(ResponseBody::unwatched)));
+                Poll::Ready(Ok(response)) => {
+                    if body.is_none() {
+                        return Poll::Ready(Ok(response.map(ResponseBody::unwatched)));
+                    }
+                    // Taken apart: what nobody looks into where it lies, the compiler moves for less.
+                    let (head, body) = response.into_parts();
+                    let body = ResponseBody::new(body, self.watch(&head.headers));
+                    return Poll::Ready(Ok(Response::from_parts(head, body)));
                 }
-                Poll::Ready(Ok(response)) => return Poll::Ready(Ok(self.watched(response))),
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
                 Poll::Pending => {}
             }
@@ -94,12 +102,11 @@ where
 
 impl<F> ResponseFuture<F> {
     /// Completes with an error where there is no answer.
+    #[inline(never)]
     fn poll_error(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<BoxError> {
         match self.project().state.project() {
             StateProj::Running {
-                countdown,
-                target: Some(target),
-                ..
+                countdown, target, ..
             } => {
                 let limit = countdown.limit();
                 let elapsed = ready!(countdown.poll_expired(cx));
@@ -111,21 +118,20 @@ impl<F> ResponseFuture<F> {
                 // Polled again after its end.
                 None => Poll::Pending,
             },
-            // Nothing can run out.
-            StateProj::Running { target: None, .. } => Poll::Pending,
         }
     }
 
-    /// Limits the waits for the body of a response.
+    /// Watches the body of a response with these headers.
     #[cold]
-    fn watched<B>(self: Pin<&mut Self>, response: Response<B>) -> Response<ResponseBody<B>> {
-        let mut watch = None;
-        if let StateProj::Running { target, body, .. } = self.project().state.project() {
-            watch = target.take().zip(body.take()).map(|(target, limits)| {
-                let total = limits.total_for(response.headers());
-                Watch::new(target, limits, total)
-            });
+    fn watch(self: Pin<&mut Self>, headers: &HeaderMap) -> Option<Pin<Box<Watch>>> {
+        match self.project().state.project() {
+            StateProj::Running { target, body, .. } => {
+                let limits = body.take()?;
+                let total = limits.total_for(headers);
+                let target = mem::replace(target, Target::nothing());
+                Some(Box::pin(Watch::new(target, limits, total)))
+            }
+            StateProj::NotReady { .. } => None,
         }
-        response.map(|body| ResponseBody::new(body, watch))
     }
 }

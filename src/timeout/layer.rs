@@ -79,7 +79,17 @@ impl TimeoutLayer {
     }
 
     /// Returns the limit for the head of the response to `request`.
+    #[inline]
     pub(super) fn limit_of<B>(&self, request: &Request<B>) -> Duration {
+        if request.extensions().is_empty() && self.limit_for.is_none() {
+            return self.limit;
+        }
+        self.limit_asked(request)
+    }
+
+    /// Asks the request and the hook.
+    #[inline(never)]
+    fn limit_asked<B>(&self, request: &Request<B>) -> Duration {
         if let Some(RequestTimeout(limit)) = extension(request.extensions()) {
             return *limit;
         }

@@ -100,13 +100,14 @@
 //! # Cost
 //!
 //! Nothing is allocated for a call that succeeds, unless its URI is longer than 90 bytes without the
-//! query and was never cloned, or its method has no name in RFC 9110 or RFC 5789. Limits on bodies
-//! allocate when a reader first has to wait.
+//! query and was never cloned, or its method has no name in RFC 9110 or RFC 5789. A body that is watched
+//! has one block, with its timer in it.
 //!
 //! The future is 232 bytes larger than the inner one: a timer of tokio's is 112 of them, and what is
-//! kept of the request 96. The timer is tokio's own, made at the first wait. A queue of deadlines shared
-//! by all calls would be cheaper for a client that is otherwise idle, but it would have to be right under
-//! several runtimes, their shutdown and a paused clock, and would make calls meet at a lock.
+//! kept of the request 96. The timer is tokio's own, made at the first wait: to make, register and drop it
+//! is 480 of the 850 instructions that a call takes. A queue of deadlines shared by all calls would be
+//! cheaper, but it would have to be right under several runtimes, their shutdown and a paused clock, and
+//! would make calls meet at a lock.
 //!
 //! # Panics
 //!

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
@@ -16,25 +17,22 @@ use crate::{
     error::{TimeoutError, TimeoutScope},
 };
 
-/// Counts how long the reader of one body has to wait.
-#[derive(Debug)]
-pub(super) struct Watch {
-    target: Target,
-    limits: Arc<BodyLimits>,
-    total: Duration,
-    /// Made when the reader has to wait for the first time; most bodies never make it wait.
-    clock: Option<Box<Clock>>,
-}
-
-#[derive(Debug)]
-struct Clock {
-    /// Fires at the deadline of the present wait or before it, never after it: it is moved only
-    /// when it fires early, not once per frame.
-    timer: Pin<Box<Sleep>>,
-    /// When the present wait began.
-    since: Option<Instant>,
-    /// The waits before the present one, together.
-    waited: Duration,
+pin_project! {
+    /// Counts how long the reader of one body has to wait.
+    #[derive(Debug)]
+    pub(super) struct Watch {
+        target: Target,
+        limits: Arc<BodyLimits>,
+        total: Duration,
+        // Made when the reader has to wait for the first time. It fires at the deadline of the present
+        // wait or before it, never after it: it is moved only when it fires early, not once per frame.
+        #[pin]
+        timer: Option<Sleep>,
+        // When the present wait began.
+        since: Option<Instant>,
+        // The waits before the present one, together.
+        waited: Duration,
+    }
 }
 
 impl Watch {
@@ -43,25 +41,29 @@ impl Watch {
             target,
             limits,
             total,
-            clock: None,
+            timer: None,
+            since: None,
+            waited: Duration::ZERO,
         }
     }
 
     /// The reader asked and something was there.
-    pub(super) fn answered(&mut self) {
-        let Some(clock) = &mut self.clock else { return };
-        let Some(since) = clock.since.take() else {
+    pub(super) fn answered(self: Pin<&mut Self>) {
+        let this = self.project();
+        let Some(since) = this.since.take() else {
             return;
         };
-        if self.total != Duration::MAX {
-            clock.waited = clock.waited.saturating_add(since.elapsed());
+        if *this.total != Duration::MAX {
+            *this.waited = this.waited.saturating_add(since.elapsed());
         }
     }
 
     /// The reader asked and has to wait: resolves once it has waited too long.
-    pub(super) fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<TimeoutError> {
-        let waited = self.clock.as_ref().map_or(Duration::ZERO, |c| c.waited);
-        let total_left = self.total.saturating_sub(waited);
+    pub(super) fn poll_expired(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<TimeoutError> {
+        let total_left = self.total.saturating_sub(self.waited);
         let left = total_left.min(self.limits.idle);
         let scope = if total_left < self.limits.idle {
             self.limits.scopes.total
@@ -70,24 +72,17 @@ impl Watch {
         };
         // A timer rounds up to whole milliseconds, and zero means now.
         if left.is_zero() {
-            return Poll::Ready(self.error(scope, waited));
+            return Poll::Ready(self.error(scope, self.waited));
         }
-        let since = self.clock.as_ref().and_then(|clock| clock.since);
-        let since = since.unwrap_or_else(Instant::now);
+        let since = self.since.unwrap_or_else(Instant::now);
         let Some(deadline) = deadline(since, left) else {
             return Poll::Pending;
         };
-        let clock = self.clock.get_or_insert_with(|| {
-            Box::new(Clock {
-                timer: Box::pin(sleep_until(deadline)),
-                since: None,
-                waited,
-            })
-        });
-        clock.since = Some(since);
-        ready!(clock.poll_until(deadline, cx));
+        let this = self.as_mut().project();
+        *this.since = Some(since);
+        ready!(poll_until(this.timer, deadline, cx));
         let elapsed = match scope {
-            TimeoutScope::BodyTotal | TimeoutScope::RequestBodyTotal => waited,
+            TimeoutScope::BodyTotal | TimeoutScope::RequestBodyTotal => self.waited,
             _ => Duration::ZERO,
         };
         Poll::Ready(self.error(scope, elapsed.saturating_add(since.elapsed())))
@@ -103,17 +98,25 @@ impl Watch {
     }
 }
 
-impl Clock {
-    fn poll_until(&mut self, deadline: Instant, cx: &mut Context<'_>) -> Poll<()> {
-        if self.timer.deadline() > deadline {
-            self.timer.as_mut().reset(deadline);
+fn poll_until(
+    mut timer: Pin<&mut Option<Sleep>>,
+    deadline: Instant,
+    cx: &mut Context<'_>,
+) -> Poll<()> {
+    if timer.is_none() {
+        timer.set(Some(sleep_until(deadline)));
+    }
+    let Some(mut timer) = timer.as_pin_mut() else {
+        return Poll::Pending;
+    };
+    if timer.deadline() > deadline {
+        timer.as_mut().reset(deadline);
+    }
+    loop {
+        ready!(poll_timer(timer.as_mut(), cx));
+        if timer.deadline() >= deadline {
+            return Poll::Ready(());
         }
-        loop {
-            ready!(poll_timer(self.timer.as_mut(), cx));
-            if self.timer.deadline() >= deadline {
-                return Poll::Ready(());
-            }
-            self.timer.as_mut().reset(deadline);
-        }
+        timer.as_mut().reset(deadline);
     }
 }

@@ -7,15 +7,8 @@ use crate::class::{ErrorClass, FaultDomain};
 
 const REFUSED: Outcome = Outcome::new(ErrorClass::Network, FaultDomain::Upstream, None);
 
-fn start() -> Start {
-    Start {
-        target: Target::of(&Request::new(())),
-        template: None,
-        started: Instant::now(),
-        started_at: SystemTime::UNIX_EPOCH,
-        bytes_out: None,
-        endpoint: OnceLock::new(),
-    }
+fn recorded(parent: Option<CallRecorder>, mcp_session: bool) -> CallRecorder {
+    CallRecorder::begin(parent, mcp_session, |_| {})
 }
 
 #[test]
@@ -85,11 +78,11 @@ async fn whoever_repeats_explains_an_attempt_that_was_dropped() {
 #[test]
 fn everybody_outside_hears_of_an_attempt_and_counts_it_once() {
     let handle = CallRecorder::new();
-    let outer = CallRecorder::begin(Some(handle.clone()), start(), false);
-    let first = CallRecorder::begin(Some(outer.clone()), start(), false);
+    let outer = recorded(Some(handle.clone()), false);
+    let first = recorded(Some(outer.clone()), false);
     first.attempt_started();
     first.attempt_answered(StatusCode::SERVICE_UNAVAILABLE);
-    let second = CallRecorder::begin(Some(outer.clone()), start(), false);
+    let second = recorded(Some(outer.clone()), false);
     second.attempt_started();
     second.attempt_answered(StatusCode::OK);
     for (notes, requests) in [(&first, 1), (&second, 1), (&outer, 2), (&handle, 2)] {
@@ -101,8 +94,8 @@ fn everybody_outside_hears_of_an_attempt_and_counts_it_once() {
 #[test]
 fn only_the_callers_own_handle_learns_that_the_caller_let_go() {
     let handle = CallRecorder::new();
-    let outer = CallRecorder::begin(Some(handle.clone()), start(), false);
-    let inner = CallRecorder::begin(Some(outer.clone()), start(), false);
+    let outer = recorded(Some(handle.clone()), false);
+    let inner = recorded(Some(outer.clone()), false);
     inner.cancelled();
     assert!(!outer.snapshot().caller_cancelled);
     outer.cancelled();
@@ -111,7 +104,7 @@ fn only_the_callers_own_handle_learns_that_the_caller_let_go() {
 
 #[test]
 fn debug_shows_facts_and_nothing_of_the_request() {
-    let notes = CallRecorder::begin(None, start(), true);
+    let notes = recorded(None, true);
     let text = format!("{notes:?}");
     assert!(text.contains("mcp_session: true"), "{text}");
     assert!(!text.contains("target"), "{text}");

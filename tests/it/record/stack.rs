@@ -1,7 +1,7 @@
 //! What a record says of a call through all layers.
 
 use std::{
-    future::{Ready, ready},
+    future::{Ready, pending, ready},
     io,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use tower::{Layer, ServiceExt, service_fn};
 use tower_diagnose::{
     BodyEnd, BoxError, ClientStack, Delivery, DiagnoseLayer, ErrorClass, FaultDomain, RecentCalls,
-    StopReason, retry::ReplayBody,
+    ServerStack, StopReason, retry::ReplayBody,
 };
 
 use super::only;
@@ -128,4 +128,19 @@ async fn a_status_that_the_diagnosis_accepts_is_no_failure() {
     let record = only(&calls);
     assert_eq!(record.outcome(), None);
     assert_eq!(record.status(), Some(StatusCode::NOT_FOUND));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_that_is_made_of_an_error_outside_is_none_of_the_records() {
+    let calls = RecentCalls::new(10);
+    let service =
+        service_fn(|_: Request<Full<Bytes>>| pending::<Result<Response<Full<Bytes>>, BoxError>>());
+    let service = ServerStack::new(Duration::from_secs(1))
+        .record(calls.clone())
+        .layer(service);
+    let response = service.oneshot(get()).await.unwrap();
+    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let record = only(&calls);
+    assert_eq!(record.error_class(), Some(ErrorClass::Timeout));
+    assert_eq!((record.status(), record.body_end()), (None, None));
 }
