@@ -40,7 +40,14 @@ impl AttemptRecord {
         self.status = end.status;
         // Whoever repeats it may have explained it already, before it was dropped.
         self.failure = end.failure.or(self.failure);
-        self.delivery = end.delivery;
+        if end.delivery != Delivery::Unknown || self.delivery != Delivery::NotSent {
+            self.delivery = end.delivery;
+        }
+    }
+
+    /// Says, before it ends, that it cannot have arrived.
+    pub(crate) fn unsent(&mut self) {
+        self.delivery = Delivery::NotSent;
     }
 
     pub(crate) fn explain(&mut self, failure: Outcome) {

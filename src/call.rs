@@ -234,6 +234,22 @@ impl CallRecorder {
         });
     }
 
+    /// The attempt under way is about to be dropped, and was never given a connection.
+    pub(crate) fn unsent(&self) {
+        // It may have stopped short of where attempts are noted.
+        if self.notes().under_way == 0 {
+            return;
+        }
+        self.note(|notes| {
+            // Of several nobody knows which is meant.
+            if notes.under_way == 1 {
+                if let Some(attempt) = notes.attempts.under_way(None) {
+                    attempt.unsent();
+                }
+            }
+        });
+    }
+
     /// The answer is no failure, whatever its status says.
     pub(crate) fn accepted(&self) {
         self.note(|notes| {
@@ -311,14 +327,18 @@ impl Notes {
             self.facts.last_status = Some(status);
         }
         self.under_way = self.under_way.saturating_sub(1);
-        self.delivery = Some(match self.delivery {
-            Some(so_far) => so_far.and(end.delivery),
+        let delivery = match self.attempts.under_way(started) {
+            Some(attempt) => {
+                attempt.end(now, end);
+                attempt.delivery()
+            }
             None => end.delivery,
+        };
+        self.delivery = Some(match self.delivery {
+            Some(so_far) => so_far.and(delivery),
+            None => delivery,
         });
         self.fail(end.failure);
-        if let Some(attempt) = self.attempts.under_way(started) {
-            attempt.end(now, end);
-        }
     }
 
     fn fail(&mut self, failure: Option<Outcome>) {

@@ -4,6 +4,7 @@ use std::{borrow::Cow, error::Error};
 
 use crate::{
     classify::delivery,
+    html,
     outcome::Delivery,
     text::one_line,
     transport::{Failure, Fault, Limit, read},
@@ -21,7 +22,7 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> Cow<'static, str> {
 pub(crate) fn cause_of(failure: &Failure<'_>) -> Cow<'static, str> {
     Cow::Borrowed(match *failure {
         Failure::Overloaded => "service overloaded",
-        Failure::Refused(refused) => return Cow::Owned(one_line(refused.reason()).into_owned()),
+        Failure::Refused(refused) => return Cow::Owned(refusal(refused.reason())),
         Failure::InvalidArgument(argument) => return Cow::Owned(argument.to_string()),
         Failure::RequestBody => "request body failed",
         Failure::TimedOut(Limit::Known(limit)) => {
@@ -38,6 +39,16 @@ pub(crate) fn cause_of(failure: &Failure<'_>) -> Cow<'static, str> {
         Failure::Network(Fault::Other) => "network error",
         Failure::Unknown => "internal error",
     })
+}
+
+/// Returns the words of a refusal, which may repeat those of a server: of a page, nothing is shown.
+fn refusal(reason: &str) -> String {
+    let stripped = html::strip(reason);
+    let words = one_line(stripped.as_deref().unwrap_or(reason));
+    if words.is_empty() {
+        return "refused".to_owned();
+    }
+    words.into_owned()
 }
 
 /// Returns whether our own side refused before anything left: the line ends `(not sent)`.

@@ -98,6 +98,8 @@ fn answered(outcome: Outcome, retry_after: Option<Duration>) -> Cow<'static, str
         status if status.is_redirection() => {
             "check the request: the server points elsewhere, to a login perhaps"
         }
+        // An answer of gRPC, whose status is in it.
+        _ if outcome.class() == ErrorClass::Auth => "check the credentials",
         _ => "see the server's logs",
     };
     text.into()

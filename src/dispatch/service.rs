@@ -15,14 +15,16 @@ pub struct Dispatch<S> {
     inner: S,
     kept: Kept,
     is_silent: bool,
+    passes_unready: bool,
 }
 
 impl<S> Dispatch<S> {
-    pub(super) fn new(inner: S, is_silent: bool) -> Self {
+    pub(super) fn new(inner: S, is_silent: bool, passes_unready: bool) -> Self {
         Self {
             inner,
             kept: Kept::default(),
             is_silent,
+            passes_unready,
         }
     }
 }
@@ -40,6 +42,9 @@ where
     /// it.
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        if self.passes_unready {
+            return self.inner.poll_ready(cx);
+        }
         self.kept.poll(|| self.inner.poll_ready(cx)).map(Ok)
     }
 

@@ -189,8 +189,9 @@ where
     #[cold]
     fn timed_out(self: Pin<&mut Self>) -> Result<Response<R>, BoxError> {
         let mut this = self.project();
+        let delivery = this.operation.delivery_of_dropped();
         this.state.set(State::Done);
-        this.operation.timed_out()
+        this.operation.timed_out(delivery)
     }
 }
 

@@ -16,6 +16,9 @@
 //!   [`RetryBudget`](crate::RetryBudget).
 //! - **No retry layer below has given it up already.** Layers that are nested do not multiply.
 //!
+//! The head of the response decides. A body that fails after a good head reaches the caller as it is:
+//! part of it may have been used by then.
+//!
 //! The wait is the longer of the [`Backoff`](crate::Backoff) and what `Retry-After` (or
 //! `retry-after-ms`) asks for.
 //!
@@ -58,6 +61,9 @@
 //! response is read, since one that has failed for good says so at once, and then the response is still
 //! whole. Should it fail only after the wait, and the response had a body, that body is gone: then its
 //! own error is returned.
+//!
+//! Our other layers keep such an error for their next call, which then fails with it. With one of them
+//! directly below, that is what is returned; within a [`ClientStack`](crate::ClientStack) it is not.
 //!
 //! Nothing is spawned: dropping the future stops everything, and returns to the budget what an attempt
 //! that was not made would have cost.

@@ -247,12 +247,7 @@ impl<B> Operation<B> {
     }
 
     /// Ends the call whose running attempt was dropped at the limit.
-    pub(super) fn timed_out<R>(&mut self) -> Result<Response<R>, BoxError> {
-        let delivery = if self.has_no_connection() {
-            Delivery::NotSent
-        } else {
-            Delivery::Unknown
-        };
+    pub(super) fn timed_out<R>(&mut self, delivery: Delivery) -> Result<Response<R>, BoxError> {
         self.note(None, delivery);
         self.out_of_time()
     }
@@ -277,16 +272,22 @@ impl<B> Operation<B> {
 
     fn delivery_of(&self, error: &(dyn Error + 'static)) -> Delivery {
         match delivery(error) {
-            Delivery::Unknown if is_timeout(error) && self.has_no_connection() => Delivery::NotSent,
+            Delivery::Unknown if is_timeout(error) => self.delivery_of_dropped(),
             delivery => delivery,
         }
     }
 
-    /// Returns whether it is known that the attempt was never given a connection.
-    fn has_no_connection(&self) -> bool {
-        self.connection
-            .as_ref()
-            .is_some_and(ConnectionWatch::saw_none)
+    /// Returns whether the running attempt, which is about to be dropped, can have arrived. If it is known
+    /// that it was never given a connection, the record is told.
+    pub(super) fn delivery_of_dropped(&self) -> Delivery {
+        let connection = self.connection.as_ref();
+        if !connection.is_some_and(ConnectionWatch::saw_none) {
+            return Delivery::Unknown;
+        }
+        if let Some(recorder) = &self.recorder {
+            recorder.unsent();
+        }
+        Delivery::NotSent
     }
 
     fn retry_after(&self, answer: Answer<'_>) -> Option<Duration> {

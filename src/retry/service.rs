@@ -17,7 +17,7 @@ use super::{
     spare::Spare,
     terms::Terms,
 };
-use crate::error::BoxError;
+use crate::{classify::classify, error::BoxError};
 
 /// The service of [`RetryLayer`](super::RetryLayer).
 ///
@@ -83,7 +83,13 @@ where
             None => State::Calling {
                 attempt: self.inner.call(request.map(|body| spare.wrap(body))),
             },
-            Some(error) => State::NotReady { error: Some(error) },
+            Some(error) => {
+                if let Some(recorder) = &terms.recorder {
+                    let failure = classify(Some(&*error), &recorder.snapshot());
+                    recorder.attempt_refused(failure);
+                }
+                State::NotReady { error: Some(error) }
+            }
         };
         ResponseFuture {
             operation: Operation {

@@ -211,7 +211,8 @@ impl<S> Layer<S> for ClientStack {
             .attempt_limit(self.attempt)
             .request_timeout_is_total(true)
             .remembers(self.diagnose.credentials());
-        let attempts = retry.layer(self.dispatch.layer(client));
+        let dispatch = self.dispatch.clone().passing_unready();
+        let attempts = retry.layer(dispatch.layer(client));
         ClientService::new(self.recorder.clone(), self.diagnose.clone(), attempts)
     }
 }

@@ -4,13 +4,14 @@ use std::{
     convert::Infallible,
     fmt::Write as _,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use tower::{BoxError, Layer, ServiceExt, service_fn};
-use tower_diagnose::{DiagnoseLayer, ErrorClass, LogPolicy, Refused};
+use tower_diagnose::{ClientStack, DiagnoseLayer, ErrorClass, LogPolicy, Refused, TracingSink};
 use tracing::{Level, Subscriber, field::Field};
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -165,4 +166,31 @@ async fn nothing_is_formatted_when_nobody_listens() {
         .oneshot(Request::new(()))
         .await
         .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_say_how_often_a_call_was_sent_again() {
+    for (status, count) in [(503, Some("http.request.resend_count=2")), (404, None)] {
+        let captured = Captured::default();
+        let _guard = tracing::subscriber::set_default(captured.subscriber());
+        let service =
+            service_fn(move |_: Request<_>| async move { Ok::<_, Infallible>(answer(status)) });
+        let stack = ClientStack::new(Duration::from_secs(30))
+            .diagnose(DiagnoseLayer::new().log(LogPolicy::new()))
+            .record(TracingSink::new());
+        let request = Request::get("/a").body(Full::<Bytes>::default()).unwrap();
+        drop(stack.layer(service).oneshot(request).await.unwrap());
+        let events = captured.take();
+        for target in [
+            " tower_diagnose message=GET /a failed",
+            " tower_diagnose::call ",
+        ] {
+            let is_of = |event: &&String| event.contains(target);
+            let event = events.iter().find(is_of).unwrap();
+            match count {
+                Some(count) => assert!(event.contains(count), "{event}"),
+                None => assert!(!event.contains("resend_count"), "{event}"),
+            }
+        }
+    }
 }

@@ -11,7 +11,7 @@ use tower_diagnose::{DiagnoseLayer, Diagnosed, Diagnosis, LogPolicy, ResponseExt
 use crate::diagnose_log::Captured;
 
 /// Every secret has this in it.
-const MARK: &str = "SENTINEL";
+pub(crate) const MARK: &str = "SENTINEL";
 
 fn request() -> Request<()> {
     let mut request = Request::post(
@@ -60,7 +60,8 @@ fn layer() -> DiagnoseLayer {
         .log(LogPolicy::new().bodies(true))
 }
 
-fn forms(diagnosis: &Diagnosis) -> Vec<String> {
+/// All forms in which a diagnosis goes out.
+pub(crate) fn forms(diagnosis: &Diagnosis) -> Vec<String> {
     vec![
         diagnosis.to_string(),
         format!("{diagnosis:#}"),

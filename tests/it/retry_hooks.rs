@@ -7,7 +7,10 @@ use std::{
 
 use http::StatusCode;
 use tower::{Layer, ServiceExt};
-use tower_diagnose::{Delivery, Idempotency, ResponseExt, RetryBudget, RetryLayer, StopReason};
+use tower_diagnose::{
+    ClientStack, Delivery, Idempotency, NoRetry, RecentCalls, ResponseExt, RetryBudget, RetryLayer,
+    StopReason,
+};
 use tracing::subscriber::with_default;
 
 use crate::{
@@ -120,6 +123,82 @@ async fn attempts_are_announced_in_headers_of_their_own() {
         })
     });
     assert_eq!(announced, [["1", "10"], ["2", "9"], ["3", "7"]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_limit_no_time_is_announced() {
+    let layer = quick().announce(|number, time_left, headers| {
+        assert_eq!(time_left, None);
+        headers.insert("x-attempt", number.into());
+    });
+    let service = Scripted::statuses([503, 200]);
+    call(&layer, &service, request("GET")).await.unwrap();
+    let announced = service.each(|seen| seen.head.headers["x-attempt"].clone());
+    assert_eq!(announced, ["1", "2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_reason_to_stop_is_named_in_the_record_and_in_an_event() {
+    let busy = || Scripted::statuses([503]);
+    let asks = || Scripted::new([Reply::With(503, &[("retry-after", "31")], b"")]);
+    let mut forbidden = request("GET");
+    forbidden.extensions_mut().insert(NoRetry);
+    for (layer, service, request, reason) in [
+        (quick(), busy(), request("POST"), "not idempotent"),
+        (quick(), busy(), request("GET"), "attempts used up"),
+        (quick(), busy(), forbidden, "forbidden"),
+        (
+            quick(),
+            asks(),
+            request("GET"),
+            "retry-after beyond the limit",
+        ),
+        (
+            quick().replay_limit(0),
+            busy(),
+            request("PUT"),
+            "body not replayable",
+        ),
+        (
+            quick().budget(RetryBudget::new(0, 0, 0)),
+            busy(),
+            request("GET"),
+            "budget exhausted",
+        ),
+        (
+            quick().total_limit(Duration::from_millis(500)),
+            busy(),
+            request("GET"),
+            "would pass the total limit",
+        ),
+        (
+            quick().total_limit(Duration::from_millis(500)),
+            Scripted::new([Reply::Never]),
+            request("GET"),
+            "total limit reached",
+        ),
+        (
+            quick(),
+            Scripted::breaking([Reply::Status(503)]),
+            request("GET"),
+            "not ready",
+        ),
+    ] {
+        let log = Log::default();
+        let guard = tracing::subscriber::set_default(log.subscriber(tracing::Level::DEBUG));
+        let calls = RecentCalls::new(2);
+        let stack = ClientStack::new(Duration::MAX)
+            .retry(layer)
+            .record(calls.clone());
+        let _ = stack.layer(service).oneshot(request).await;
+        drop(guard);
+        let record = calls.snapshot().remove(0);
+        assert_eq!(record.stop().unwrap().to_string(), reason);
+        let json = serde_json::to_value(&record).unwrap();
+        assert_eq!(json["retry_stop"], reason);
+        let text = log.text();
+        assert!(text.contains(reason), "{reason}: {text}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

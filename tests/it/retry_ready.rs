@@ -8,7 +8,10 @@ use tower::{
     Layer, Service, ServiceBuilder, ServiceExt, buffer::BufferLayer, limit::ConcurrencyLimitLayer,
     load_shed::LoadShedLayer,
 };
-use tower_diagnose::{Refused, ReplayBody, ResponseExt, RetryError, StopReason, find};
+use tower_diagnose::{
+    ClientStack, Delivery, ErrorClass, RecentCalls, Refused, ReplayBody, ResponseExt, RetryError,
+    StopReason, find,
+};
 
 use crate::{
     retry::{call, quick, request},
@@ -94,6 +97,34 @@ async fn a_service_that_breaks_down_after_an_answer_returns_the_answer_whole() {
     assert_eq!(retried.stop(), StopReason::NotReady);
     let body = response.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(body, "the reason");
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_stack_too_the_answer_comes_back_whole_and_not_the_breakdown() {
+    let calls = RecentCalls::new(2);
+    let stack = ClientStack::new(std::time::Duration::MAX)
+        .retry(quick())
+        .record(calls.clone());
+    let service = Scripted::breaking([Reply::With(503, &[], br#"{"message":"the reason"}"#)]);
+    let client = stack.layer(service.clone());
+    let response = client.oneshot(request("GET")).await.unwrap();
+    let line = "GET /orders failed (503 Service Unavailable): the reason";
+    assert_eq!(response.diagnosis().unwrap().to_string(), line);
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(body, r#"{"message":"the reason"}"#);
+    let record = calls.snapshot().remove(0);
+    assert_eq!((record.attempts(), service.calls()), (1, 1));
+    assert_eq!(record.stop(), Some(StopReason::NotReady));
+    assert_eq!(record.outcome().unwrap().class(), ErrorClass::Http);
+    assert_eq!(record.delivery(), Delivery::Answered);
+    // What broke down before the first attempt is all that there is to tell.
+    let error = stack.layer(service).oneshot(request("GET")).await;
+    let line = "GET /orders failed: broken down (not sent)";
+    assert_eq!(error.unwrap_err().to_string(), line);
+    let record = calls.snapshot().remove(1);
+    assert_eq!((record.attempts(), record.stop()), (0, None));
+    assert_eq!(record.outcome().unwrap().class(), ErrorClass::ProxyPolicy);
+    assert_eq!(record.delivery(), Delivery::NotSent);
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,8 @@ use std::{
 use tokio::time::{Instant, timeout};
 use tower::{Layer, Service, ServiceExt};
 use tower_diagnose::{
-    Delivery, ResponseExt, RetryError, StopReason, TimeoutError, TimeoutScope, find,
+    Backoff, Delivery, Jitter, ResponseExt, RetryError, StopReason, TimeoutError, TimeoutLayer,
+    TimeoutScope, find,
 };
 
 use crate::{
@@ -235,4 +236,28 @@ async fn reading_a_discarded_body_does_not_eat_the_total_limit() {
     let service = Scripted::new([Reply::Stalls(503), late]);
     let response = call(&layer, &service, request("GET")).await.unwrap();
     assert_eq!(response.status(), 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_around_the_retries_ends_them_and_one_inside_begins_anew() {
+    let millis = Duration::from_millis;
+    let retries =
+        || quick().backoff(Backoff::exponential(millis(150), millis(150)).jitter(Jitter::None));
+    let limit = TimeoutLayer::new(millis(200));
+    let service = Scripted::statuses([500]);
+    let client = limit.layer(retries().layer(service.clone()));
+    let started = Instant::now();
+    let error = client.oneshot(request("GET")).await.unwrap_err();
+    assert_eq!(started.elapsed(), millis(200));
+    assert_eq!(error.to_string(), "GET /orders timed out after 200ms");
+    tokio::time::sleep(3600 * SECOND).await;
+    assert_eq!(service.calls(), 2);
+    // Inside, every attempt has the whole of it.
+    let late = |status| Reply::Late(millis(190), status);
+    let service = Scripted::new([late(500), Reply::Never, late(200)]);
+    let client = retries().layer(limit.layer(service.clone()));
+    let started = Instant::now();
+    let response = client.oneshot(request("GET")).await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(started.elapsed(), millis(190 + 150 + 200 + 150 + 190));
 }

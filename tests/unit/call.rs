@@ -76,6 +76,46 @@ async fn whoever_repeats_explains_an_attempt_that_was_dropped() {
 }
 
 #[test]
+fn an_attempt_that_was_never_given_a_connection_was_not_sent_and_those_before_it_stay() {
+    let dropped = AttemptEnd {
+        status: None,
+        failure: None,
+        delivery: Delivery::Unknown,
+    };
+    let notes = CallRecorder::new();
+    // Nothing is under way yet, and then two are: nobody knows which is meant.
+    notes.unsent();
+    notes.attempt_started();
+    notes.unsent();
+    notes.attempt_ended(None, dropped);
+    assert_eq!(notes.delivery(), Delivery::NotSent);
+    notes.unsent();
+    notes.attempt_started();
+    notes.attempt_ended(None, dropped);
+    assert_eq!(notes.delivery(), Delivery::Unknown);
+    let notes = CallRecorder::new();
+    notes.attempt_started();
+    notes.attempt_started();
+    notes.unsent();
+    notes.attempt_ended(None, dropped);
+    notes.attempt_ended(None, dropped);
+    assert_eq!(notes.delivery(), Delivery::Unknown);
+    // Of somebody else's attempt nothing is said.
+    let outer = recorded(None, false);
+    let stuck = recorded(Some(outer.clone()), false);
+    outer.attempt_started();
+    stuck.unsent();
+    outer.attempt_ended(None, dropped);
+    assert_eq!(outer.delivery(), Delivery::Unknown);
+    // Whatever was said: an answer is one.
+    let notes = CallRecorder::new();
+    notes.attempt_started();
+    notes.unsent();
+    notes.attempt_answered(StatusCode::OK);
+    assert_eq!(notes.delivery(), Delivery::Answered);
+}
+
+#[test]
 fn everybody_outside_hears_of_an_attempt_and_counts_it_once() {
     let handle = CallRecorder::new();
     let outer = recorded(Some(handle.clone()), false);

@@ -93,6 +93,8 @@ fn the_most_telling_id_is_taken() {
             &[("x-request-id", b""), ("cf-ray", b"8f-FRA")],
             Some("8f-FRA"),
         ),
+        (&[("x-correlation-id", b"c-1")], Some("c-1")),
+        (&[("request-id", b"q-1")], Some("q-1")),
         (&[("x-amzn-requestid", b"a-1")], Some("a-1")),
         (&[("x-ms-request-id", b"m-1")], Some("m-1")),
         (

@@ -33,6 +33,12 @@ fn an_answer_is_explained_by_its_status() {
 }
 
 #[test]
+fn a_refusal_inside_a_good_answer_is_about_credentials_too() {
+    let hint = of(ErrorClass::Auth, FaultDomain::Upstream, Some(200));
+    assert_eq!(hint, "check the credentials");
+}
+
+#[test]
 fn the_wait_is_named_where_the_server_named_it() {
     for (status, wait, expected) in [
         (429, 30_000, "slow down: wait 30s before the next request"),

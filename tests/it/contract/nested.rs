@@ -13,8 +13,9 @@ use http_body::Body;
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 use tower_diagnose::{
-    Backoff, ClientStack, Delivery, DiagnoseLayer, Jitter, Outcome, RecentCalls, ReplayBody,
-    RespondLayer, ResponseExt, ServerStack, StopReason,
+    Backoff, ClientStack, Delivery, DiagnoseLayer, Diagnosed, ErrorClass, Jitter, Outcome,
+    Protocol, RecentCalls, ReplayBody, RespondLayer, ResponseExt, RetryError, ServerStack,
+    StopReason, find,
 };
 
 use super::shared::{JSON, MS, SECOND, at_once, secretive};
@@ -295,4 +296,42 @@ async fn attempts_without_number() {
         StopReason::WouldPassTotalLimit
     );
     assert!(inner.calls() <= 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_protocol_calls_a_failure_is_not_repeated() {
+    use ErrorClass::{Jsonrpc, ToolError};
+    for (protocol, body, class) in [
+        (
+            Protocol::Mcp,
+            br#"{"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[]}}"#.as_slice(),
+            ToolError,
+        ),
+        (
+            Protocol::JsonRpc,
+            br#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"busy"}}"#,
+            Jsonrpc,
+        ),
+        (
+            Protocol::GraphQl,
+            br#"{"data":null,"errors":[{"message":"busy"}]}"#,
+            Jsonrpc,
+        ),
+        (Protocol::Slack, br#"{"ok":false,"error":"busy"}"#, Jsonrpc),
+    ] {
+        let json = &[("content-type", "application/json")];
+        let inner = Scripted::new([Reply::With(200, json, body)]);
+        let failing = DiagnoseLayer::new()
+            .inspect(protocol)
+            .error_for_status(true);
+        let error = (at_once(), failing)
+            .layer(inner.clone())
+            .oneshot(secretive(Method::GET))
+            .await
+            .unwrap_err();
+        assert_eq!(inner.calls(), 1, "{protocol}");
+        let diagnosed = find::<Diagnosed>(&*error).unwrap();
+        assert_eq!(diagnosed.diagnosis().class(), class, "{protocol}");
+        assert!(find::<RetryError>(&*error).is_none(), "{protocol}");
+    }
 }

@@ -207,8 +207,16 @@ async fn the_instance_that_was_ready_is_called() {
     )
     .await;
     // Those that give out one permit, and one place.
-    let limited = ConcurrencyLimitLayer::new(1).layer(strict());
-    twice(ClientStack::new(60 * SECOND).layer(limited)).await;
-    let buffered = BufferLayer::new(1).layer(strict());
-    twice(ClientStack::new(60 * SECOND).layer(buffered)).await;
+    let limited = || ConcurrencyLimitLayer::new(1).layer(strict());
+    twice(DiagnoseLayer::new().layer(limited())).await;
+    twice(TimeoutLayer::new(SECOND).layer(limited())).await;
+    twice(RetryLayer::new().layer(limited())).await;
+    twice(RecorderLayer::new(|_: CallRecord| {}).layer(limited())).await;
+    twice(ClientStack::new(60 * SECOND).layer(limited())).await;
+    twice(DiagnoseLayer::new().layer(BufferLayer::new(1).layer(strict()))).await;
+    twice(TimeoutLayer::new(SECOND).layer(BufferLayer::new(1).layer(strict()))).await;
+    twice(RetryLayer::new().layer(BufferLayer::new(1).layer(strict()))).await;
+    let recorder = RecorderLayer::new(|_: CallRecord| {});
+    twice(recorder.layer(BufferLayer::new(1).layer(strict()))).await;
+    twice(ClientStack::new(60 * SECOND).layer(BufferLayer::new(1).layer(strict()))).await;
 }

@@ -276,3 +276,38 @@ async fn a_secret_in_the_path_is_nowhere() {
     }
     assert_eq!(diagnosis.endpoint().path(), "/bot[redacted]/sendMessage");
 }
+
+#[tokio::test]
+async fn of_a_document_only_its_words_are_shown() {
+    for (headers, body, words) in [
+        (
+            "content-type: application/xml",
+            "<?xml version=\"1.0\"?>\n<Error><Code>SignatureDoesNotMatch</Code><Message>The signature does not match.</Message><AWSAccessKeyId>AKIASENTINEL</AWSAccessKeyId><StringToSign>AWS4-HMAC-SHA256 SENTINEL</StringToSign><SignatureProvided>SENTINEL</SignatureProvided></Error>",
+            "SignatureDoesNotMatch: The signature does not match.",
+        ),
+        (
+            JSON,
+            r#"{"error":{"message":"Your card was declined.","type":"card_error","payment_intent":{"client_secret":"pi_1_secret_SENTINEL","last_payment_error":{"message":"SENTINEL"}}}}"#,
+            "Your card was declined.",
+        ),
+        (
+            JSON,
+            r#"{"detail":[{"type":"string_too_short","loc":["body","password"],"msg":"String should have at least 12 characters","input":"hunter2-SENTINEL","ctx":{"given":"SENTINEL"}}]}"#,
+            "body.password: String should have at least 12 characters",
+        ),
+        (
+            JSON,
+            r#"{"message":"Validation failed","errors":[{"field":"number","defaultMessage":"is no card","rejectedValue":"SENTINEL"}],"body":{"pin":"SENTINEL"}}"#,
+            "Validation failed: number: is no card",
+        ),
+    ] {
+        let found = diagnosis(&DiagnoseLayer::new(), get("/a"), headers, body.as_bytes()).await;
+        assert_eq!(
+            found.to_string(),
+            format!("GET /a failed (400 Bad Request): {words}")
+        );
+        for text in everything(&found) {
+            assert!(!text.contains("SENTINEL"), "{body}\n{text}");
+        }
+    }
+}

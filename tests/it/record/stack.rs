@@ -131,6 +131,34 @@ async fn a_status_that_the_diagnosis_accepts_is_no_failure() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_success_after_an_answer_that_failed_says_which() {
+    let calls = RecentCalls::new(10);
+    let sent = AtomicUsize::new(0);
+    let client = service_fn(|_: Sent| {
+        let status = match sent.fetch_add(1, Ordering::Relaxed) {
+            0 => 503,
+            _ => 200,
+        };
+        ready(Ok::<_, BoxError>(answer(status, "{}")))
+    });
+    let client = ClientStack::new(Duration::from_secs(30))
+        .record(calls.clone())
+        .layer(client);
+    let response = client.oneshot(get()).await.unwrap();
+    response.into_body().collect().await.unwrap();
+    let record = only(&calls);
+    assert_eq!((record.outcome(), record.attempts()), (None, 2));
+    assert_eq!(record.status(), Some(StatusCode::OK));
+    let failure = record.last_failure().unwrap();
+    assert_eq!(failure.class(), ErrorClass::Http);
+    assert_eq!(failure.status(), Some(StatusCode::SERVICE_UNAVAILABLE));
+    let json = serde_json::to_value(&record).unwrap();
+    assert_eq!(json["last_failure_class"], "http");
+    assert_eq!(json["last_failure_status"], 503);
+    assert!(json.get("error_class").is_none(), "{json}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_answer_that_is_made_of_an_error_outside_is_none_of_the_records() {
     let calls = RecentCalls::new(10);
     let service =

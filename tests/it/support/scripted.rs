@@ -24,7 +24,7 @@ use tower_diagnose::{BoxError, Refused};
 pub(crate) type ReplyBody = UnsyncBoxBody<Bytes, BoxError>;
 
 /// What the service does with one request.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum Reply {
     Status(u16),
     With(u16, &'static [(&'static str, &'static str)], &'static [u8]),

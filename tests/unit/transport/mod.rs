@@ -33,7 +33,7 @@ use crate::{
     cause::{cause, is_refusal},
     class::{ErrorClass, FaultDomain},
     classify::{classify, delivery},
-    error::BoxError,
+    error::{BoxError, is_timeout},
     outcome::{Delivery, Facts},
 };
 
@@ -131,6 +131,9 @@ fn assert_verdict<E: Error + Send + Sync + 'static>(error: E, expected: &Verdict
     ];
     for (row, wrapped) in wrapped.iter().enumerate() {
         assert_eq!(&Verdict::of(&**wrapped), expected, "{row}: {shape}");
+        if expected.class == ErrorClass::Timeout {
+            assert!(is_timeout(&**wrapped), "{row}: {shape}");
+        }
     }
 }
 

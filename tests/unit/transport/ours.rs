@@ -108,6 +108,8 @@ async fn an_error_that_a_buffer_shares() {
 fn refusals_of_ours() {
     assert_verdict(Overloaded::new(), &refusal("service overloaded"));
     assert_verdict(Refused::new("circuit\nopen"), &refusal("circuit open"));
+    assert_verdict(Refused::new(" \n"), &refusal("refused"));
+    assert_verdict(Refused::new("says: <html>x"), &refusal("says:"));
     let error = require_full_uuid("resolve", "commentId", "abc").unwrap_err();
     let expected = Verdict {
         domain: FaultDomain::Client,
