@@ -49,9 +49,10 @@ names!(ErrorClass, "an error class", {
 pub enum FaultDomain {
     /// The server called, or the network to it.
     Upstream,
-    /// The program that these layers run in.
+    /// Our own side: the program that these layers run in, whether it calls others or is called. A handler
+    /// that fails or is too slow, a breaker or a limit that refused.
     Proxy,
-    /// The caller of that program.
+    /// The caller of that program: it gave up, or what it sent is wrong.
     Client,
 }
 

@@ -5,7 +5,10 @@ use std::fmt;
 use http::{Method, Request};
 use serde::{Serialize, Serializer};
 
-use crate::text::{one_line, write_cut};
+use crate::{
+    eight,
+    text::{copy_short, one_line, write_cut},
+};
 
 pub(crate) use crate::target::Target;
 
@@ -73,7 +76,7 @@ impl fmt::Display for Endpoint {
         f.write_str(" ")?;
         let path = self.path();
         // A path of printable ASCII needs no copy; what else there is goes through the sanitizer.
-        if path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if eight::is_graphic(path.as_bytes()) {
             write_cut(f, path, PATH_CAP)
         } else {
             write_cut(f, &one_line(path), PATH_CAP)
@@ -129,7 +132,7 @@ impl Stored {
         let mut len = 0;
         for part in parts {
             let end = len + part.len();
-            bytes.get_mut(len..end)?.copy_from_slice(part.as_bytes());
+            copy_short(bytes.get_mut(len..end)?, part.as_bytes());
             len = end;
         }
         Some(Self::InPlace {
@@ -159,7 +162,14 @@ impl Stored {
     }
 
     fn path(&self) -> &str {
-        self.split().1
+        match self {
+            // As above: it is a `str` of its own.
+            Self::InPlace { len, origin, bytes } => {
+                let path = bytes.get(usize::from(*origin)..usize::from(*len));
+                std::str::from_utf8(path.unwrap_or_default()).unwrap_or_default()
+            }
+            Self::Heap { .. } => self.split().1,
+        }
     }
 }
 

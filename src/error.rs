@@ -129,6 +129,9 @@ pub(crate) fn is_timer(error: &(dyn Error + 'static)) -> bool {
 ///
 /// It is shown as `POST /orders failed: circuit open (not sent)`, classed as
 /// [`ProxyPolicy`](crate::ErrorClass::ProxyPolicy), and not repeated.
+///
+/// A breaker inside of the stack sees no error of a call that ran out of the stack's limits: it is dropped,
+/// and has to be counted then. See [layers of your own](crate::stack#layers-of-your-own).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     reason: std::borrow::Cow<'static, str>,

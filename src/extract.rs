@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use http::{HeaderValue, StatusCode};
 
-use crate::{charset, form, headers::Labels, html, json, json_phrase, sse, xml};
+use crate::{charset, eight, form, headers::Labels, html, json, json_phrase, sse, xml};
 
 /// What a response says of its failure. Raw: neither scrubbed nor on one line.
 #[derive(Default)]
@@ -82,8 +82,12 @@ pub(crate) fn extract<'a>(
             extracted.prefix(&code);
         }
     }
-    // The texts are clean; what they are about, by the names of members, may not be.
+    // The texts are clean, and one that is borrowed is nothing else; what they are about, by the names of
+    // members, may not be.
     extracted.message = extracted.message.and_then(|message| {
+        if matches!(message, Cow::Borrowed(_)) {
+            return Some(message);
+        }
         let message = match html::strip(&message) {
             Some(stripped) => Cow::Owned(stripped),
             None => message,
@@ -340,7 +344,7 @@ fn label(content_type: &str) -> Label {
 
 /// Returns the value of a parameter of a content type, without quotes.
 fn parameter<'a>(content_type: &'a str, name: &str) -> Option<&'a str> {
-    if !content_type.as_bytes().contains(&b';') {
+    if !eight::has(content_type.as_bytes(), b';') {
         return None;
     }
     content_type.split(';').skip(1).find_map(|parameter| {

@@ -19,13 +19,16 @@
 //! the first one outermost. For a server:
 //!
 //! 1. **Respond** turns every error into a response, so that the stack fits a router.
-//! 2. **Recorder**, 3. **Diagnose**, 4. **Timeout** as above; a 5xx is our own fault here.
+//! 2. **Recorder**, 3. **Diagnose**, 4. **Timeout** as above; a 5xx is our own fault here. Our own side, the
+//!    program that these layers run in, is called [`proxy`](crate::FaultDomain::Proxy) on both sides.
 //!
 //! A user's own circuit breaker, rate limiter, login or guard goes below the retries, so that every attempt
 //! passes it, and fails with [`Refused`](crate::Refused): the line then says `(not sent)`, and it is not
 //! repeated. In a `ClientStack` that is below Dispatch too, unless
-//! [it is left to you](crate::stack#layers-of-your-own). Layers of others, tower-http's above all, have a
-//! [table of their own](crate::stack#beside-tower-http).
+//! [it is left to you](crate::stack#layers-of-your-own). The limits of time stand further out: a call that
+//! hangs is dropped, and a breaker has to count that as a failure, or to have a `TimeoutLayer` below it.
+//! `load_shed` and limits go outside of a breaker, since what they refuse says nothing of the server.
+//! Layers of others, tower-http's above all, have a [table of their own](crate::stack#beside-tower-http).
 //!
 //! The pages of the layers say the rest: [`recorder`](crate::recorder), [`diagnose`](crate::diagnose),
 //! [`retry`](crate::retry), [`timeout`](crate::timeout), [`dispatch`](crate::dispatch),
@@ -36,12 +39,15 @@
 //! | the compiler says | because | write |
 //! |---|---|---|
 //! | the method `oneshot` (`ready`, `call`) exists for struct `ClientService<…>`, but its trait bounds were not satisfied | the type of the client is written down, with a body that cannot be sent twice | `Client<HttpConnector, ReplayBody<Full<Bytes>>>` for `Client<HttpConnector, Full<Bytes>>`, or leave it to be inferred |
+//! | the same, of layers put together by hand: `Diagnose<…>`, `Retry<…>`, with three bounds that differ by `&` and `&mut` only | the same: below a `RetryLayer` the body is a `ReplayBody` | the same. `tower::util::Oneshot::new(service, request)` in place of `service.oneshot(request)` makes the compiler name the bound that fails |
 //! | the same, of a client of your own | it takes `Request<B>`, or is not `Clone`, or its error is no error | take `Request<ReplayBody<B>>` or any `Request<B>`; derive `Clone`; an error that is `Into<BoxError>`. Call [`send`](crate::ClientService::send) instead, and the compiler says which |
 //! | the trait `From<Box<dyn Error + Send + Sync>>` is not implemented for `Infallible`, on a router | a layer that may fail has nothing around it that answers | [`ServerStack`](crate::ServerStack), or [`RespondLayer`](crate::RespondLayer) as the outermost: first in a `ServiceBuilder`, last in a row of `.layer()` |
 //! | the trait `From<Diagnosed>` is not implemented for `Infallible`, on a router | a client's layer stands around a service | [`ServerStack`](crate::ServerStack) for `ClientStack`, [`DiagnoseLayer::for_server`](crate::DiagnoseLayer::for_server) for `DiagnoseLayer::new` |
 //! | `…` cannot be unpinned | the body of a request is a stream that must not move | `Box::pin(body)`, which is a body too, or `body.boxed()` of `http-body-util` |
 //! | the size for values of type `dyn Error + Send + Sync` cannot be known | a [`BoxError`](crate::BoxError) is no error itself | `is_timeout(&*error)`, `find::<Refused>(&*error)` |
-//! | no method named `layer` found for struct `ClientStack` | the trait is not in scope | `use tower::Layer` |
+//! | no method named `layer` found for struct `ClientStack` | the trait is not in scope | `use tower::Layer`; `tower_layer::Layer`, if the compiler suggests that, is the same trait |
+//! | no method named `send` found for struct `LoadShed<…>` | another layer is around the stack | `oneshot` of `tower::ServiceExt`; better, put that layer inside, so that the line says what it refused |
+//! | a type is asked for, of a field or of what a function returns | | [types, written down](crate::stack#types-written-down) |
 //! | expected `Request<Full<Bytes>>`, found `Request<Empty<Bytes>>` | one client sends one type of body | box them: `body.boxed()` of `http-body-util` |
 //!
 //! # Where you may come from

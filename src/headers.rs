@@ -116,10 +116,13 @@ impl<'a> Head<'a> {
         let mut head = Self::default();
         let mut best = usize::MAX;
         let lines = &mut head.shown.lines;
-        lines.reserve(headers.len().min(HEADERS_CAP) * 40);
+        if !headers.is_empty() {
+            *lines = String::with_capacity(headers.len().min(HEADERS_CAP) * 40);
+        }
         for (place, (name, value)) in headers.iter().enumerate() {
             let (mut is_public, mut rank_found) = (true, None);
-            match name.as_str().as_bytes() {
+            let text = name.as_str();
+            match text.as_bytes() {
                 b"content-type" => _ = head.labels.content_type.get_or_insert(value),
                 b"retry-after" => head.has_wait = true,
                 b"content-length" | b"server" | b"via" | b"date" => {}
@@ -130,7 +133,7 @@ impl<'a> Head<'a> {
                         }
                         b"x-amzn-errortype" => _ = head.labels.error_type.get_or_insert(value),
                         b"retry-after-ms" => head.has_wait = true,
-                        _ => rank_found = rank(name),
+                        _ => rank_found = rank(text),
                     }
                     is_public = rank_found.is_some();
                 }
@@ -142,7 +145,7 @@ impl<'a> Head<'a> {
             }
             if place < HEADERS_CAP {
                 let is_shown = is_public && !value.is_sensitive() && !extra.contains(name);
-                write_row(lines, name, is_shown.then_some(value));
+                write_row(lines, text, is_shown.then_some(value));
             }
         }
         head.shown.omitted = headers.len().saturating_sub(HEADERS_CAP);
@@ -150,8 +153,8 @@ impl<'a> Head<'a> {
     }
 }
 
-fn write_row(lines: &mut String, name: &HeaderName, shown: Option<&HeaderValue>) {
-    lines.push_str(cut(name.as_str(), NAME_CAP).0);
+fn write_row(lines: &mut String, name: &str, shown: Option<&HeaderValue>) {
+    lines.push_str(cut(name, NAME_CAP).0);
     lines.push_str(": ");
     match shown.map(|value| (value.to_str(), value)) {
         Some((Ok(text), _)) if text.len() <= VALUE_CAP && is_one_line(text) => lines.push_str(text),
@@ -197,8 +200,7 @@ const IDS: &[&str] = &[
 const TRACEPARENT: &str = "traceparent";
 
 /// Returns the place of a header among [`IDS`].
-fn rank(name: &HeaderName) -> Option<usize> {
-    let name = name.as_str();
+fn rank(name: &str) -> Option<usize> {
     // Most names end otherwise, and need no search.
     if !["id", "ray", "parent", "context"]
         .iter()
@@ -217,7 +219,7 @@ fn rank(name: &HeaderName) -> Option<usize> {
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
     let mut best: Option<(usize, &str)> = None;
     for (name, value) in headers {
-        let Some(rank) = rank(name) else {
+        let Some(rank) = rank(name.as_str()) else {
             continue;
         };
         if best.is_none_or(|(best, _)| rank < best) {

@@ -1,5 +1,7 @@
 //! What is HTML, so that none of it is shown.
 
+use crate::eight;
+
 /// Elements that a page or a piece of one begins with.
 const ELEMENTS: &[&str] = &[
     "html", "head", "body", "title", "meta", "link", "script", "style", "center", "h1", "h2", "h3",
@@ -49,7 +51,7 @@ pub(crate) fn is_html(text: &str) -> bool {
 ///
 /// Nothing else in angle brackets is touched: `limit must be <= 100`, `Vec<String>`.
 pub(crate) fn strip(text: &str) -> Option<String> {
-    if !text.as_bytes().contains(&b'<') {
+    if !eight::has(text.as_bytes(), b'<') {
         return None;
     }
     let mut stripped = strip_once(text);

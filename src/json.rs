@@ -67,8 +67,9 @@ impl<'a> Reader<'a> {
         match self.lexer.peek() {
             Some(b'"') => answer.message = self.string(),
             Some(b'{') => {
-                let words = self.object(Role::Top, "", 0);
-                answer = self.conclude(words, problem);
+                let mut words = Words::default();
+                self.members(&mut words, Role::Top, "", 0);
+                answer = conclude(&mut words, problem);
             }
             Some(b'[') => self.array(&mut answer),
             _ => {}
@@ -106,31 +107,6 @@ impl<'a> Reader<'a> {
         answer.message = texts.join();
     }
 
-    fn conclude(&self, mut words: Words<'a>, problem: bool) -> Answer<'a> {
-        let weak = words.details.weak.take();
-        let detail_code = words.details.code.take();
-        let mut message = words.text(problem);
-        let lists_only = !words.mixed && words.named;
-        if message.is_none() && lists_only {
-            message = std::mem::take(&mut words.fields).join();
-        }
-        let aws_type = words.aws_type.take();
-        if message.is_none() && aws_type.is_none() {
-            message = words.spoken_code(Rank::Code).or(weak);
-        }
-        let mut code = words.take_code().or(detail_code);
-        if let (Some(text), Some(known)) = (&message, &code) {
-            if text.eq_ignore_ascii_case(known) {
-                code = None;
-            }
-        }
-        Answer {
-            message,
-            code,
-            aws_type,
-        }
-    }
-
     /// Reads a string; `None` if it is cut or says nothing.
     pub(crate) fn string(&mut self) -> Option<Cow<'a, str>> {
         let text = self.lexer.string()?;
@@ -156,6 +132,32 @@ impl<'a> Reader<'a> {
         }
         // Brackets that hold no JSON are a person's.
         (!is_json(&text)).then_some(text)
+    }
+}
+
+/// Returns what the document says as a whole.
+fn conclude<'a>(words: &mut Words<'a>, problem: bool) -> Answer<'a> {
+    let weak = words.details.weak.take();
+    let detail_code = words.details.code.take();
+    let mut message = words.text(problem);
+    let lists_only = !words.mixed && words.named;
+    if message.is_none() && lists_only {
+        message = std::mem::take(&mut words.fields).join();
+    }
+    let aws_type = words.aws_type.take();
+    if message.is_none() && aws_type.is_none() {
+        message = words.spoken_code(Rank::Code).or(weak);
+    }
+    let mut code = words.take_code().or(detail_code);
+    if let (Some(text), Some(known)) = (&message, &code) {
+        if text.eq_ignore_ascii_case(known) {
+            code = None;
+        }
+    }
+    Answer {
+        message,
+        code,
+        aws_type,
     }
 }
 

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::eight;
+
 /// As much of one string as is kept; the rest is passed over.
 const KEPT: usize = 4 * 1024;
 
@@ -259,29 +261,9 @@ impl<'a> Lexer<'a> {
 
 /// Returns where the first quote or backslash is: what ends a string or a part of one.
 ///
-/// Eight bytes at a time: most of an answer is text, and this is where the time goes.
+/// Most of an answer is text, and this is where the time goes.
 fn stop(bytes: &[u8]) -> Option<usize> {
-    const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
-    const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
-    let mut at = 0;
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let bits = u64::from_le_bytes(*word);
-        let found = zeros(bits ^ QUOTES) | zeros(bits ^ BACKSLASHES);
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
-        }
-        at += word.len();
-    }
-    let rest = bytes.get(at..).unwrap_or_default();
-    let is_stop = |byte: &u8| matches!(byte, b'"' | b'\\');
-    rest.iter().position(is_stop).map(|inside| at + inside)
-}
-
-/// Returns a word whose lowest bit that is set is in the lowest byte of `word` that is zero.
-const fn zeros(word: u64) -> u64 {
-    const LOW: u64 = u64::from_le_bytes([0x01; 8]);
-    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-    word.wrapping_sub(LOW) & !word & HIGH
+    eight::find(bytes, b'"', b'\\')
 }
 
 #[cfg(test)]

@@ -30,17 +30,22 @@ pub(crate) enum Role {
 
 impl<'a> Reader<'a> {
     /// Reads an object at whose bracket this stands. `path`: what it is about, as far as that is known.
+    #[inline]
     pub(crate) fn object(&mut self, role: Role, path: &str, depth: usize) -> Words<'a> {
         let mut words = Words::default();
+        self.members(&mut words, role, path, depth);
+        words
+    }
+
+    /// As [`Reader::object`], into a place that is there already: it is too large to be moved for nothing.
+    pub(crate) fn members(&mut self, words: &mut Words<'a>, role: Role, path: &str, depth: usize) {
         if depth >= DEPTH_LIMIT {
-            self.lexer.skip();
-            return words;
+            return self.lexer.skip();
         }
         self.lexer.open();
         while let Some(key) = self.lexer.key() {
-            self.member(&mut words, role, path, depth, key);
+            self.member(words, role, path, depth, key);
         }
-        words
     }
 
     fn member(

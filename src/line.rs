@@ -4,9 +4,10 @@ use std::fmt::{self, Write};
 
 use crate::{
     diagnosis::{Diagnosis, LINE_CAP},
+    eight,
     endpoint::Endpoint,
     path::REDACTED,
-    text::{one_line, width, write_cut},
+    text::{copy_short, one_line, width, write_cut},
 };
 
 /// How many characters of a path stand in a line that has room for them.
@@ -70,7 +71,7 @@ pub(crate) fn write_path(
     cap: usize,
 ) -> fmt::Result {
     let path = endpoint.path();
-    if path.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if eight::is_graphic(path.as_bytes()) {
         write_cut(out, path, cap)
     } else {
         write_cut(out, &one_line(path), cap)
@@ -130,16 +131,16 @@ impl<'a> Message<'a> {
     }
 
     fn write_opening(&self, out: &mut (impl Write + ?Sized), diagnosis: &Diagnosis) -> fmt::Result {
-        out.write_str(" failed")?;
-        if let (Some(status), None) = (diagnosis.status(), &diagnosis.cause) {
-            match status.canonical_reason() {
-                Some(reason) => [" (", status.as_str(), " ", reason, ")"],
-                None => [" (", status.as_str(), ")", "", ""],
-            }
-            .iter()
-            .try_for_each(|part| out.write_str(part))?;
+        let (Some(status), None) = (diagnosis.status(), &diagnosis.cause) else {
+            return out.write_str(" failed: ");
+        };
+        out.write_str(" failed (")?;
+        out.write_str(status.as_str())?;
+        if let Some(reason) = status.canonical_reason() {
+            out.write_str(" ")?;
+            out.write_str(reason)?;
         }
-        out.write_str(": ")
+        out.write_str("): ")
     }
 
     fn write_end(&self, out: &mut (impl Write + ?Sized), diagnosis: &Diagnosis) -> fmt::Result {
@@ -246,7 +247,7 @@ impl Write for Short {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let rest = self.bytes.get_mut(self.len..).unwrap_or_default();
         let place = rest.get_mut(..text.len()).ok_or(fmt::Error)?;
-        place.copy_from_slice(text.as_bytes());
+        copy_short(place, text.as_bytes());
         self.len += text.len();
         Ok(())
     }

@@ -76,13 +76,13 @@ impl PathTemplate {
 /// | `error_class`, `fault_domain`, `audit_class` | how it failed, if it did |
 /// | `upstream_http_status` | the status that the server gave when it failed |
 /// | `error_code` | the server's own code for it |
-/// | `delivery` | whether the request reached the server |
-/// | `attempts` | how many attempts are known to have been made |
-/// | `attempt_results`, `attempt_durations_ms` | of each attempt, if there were several: at most 16 |
+/// | `delivery` | whether the request reached the server: the least certain of all attempts, so `unknown` even beside a 200 if an earlier attempt broke off |
+/// | `attempts` | how many attempts are known to have been made; 0 for a call that never reached the client |
+/// | `attempt_results`, `attempt_durations_ms` | of each attempt, if there were several: at most 16. A status, a class, or `dropped`: given up midway, by a limit that ended the call or by a caller who went away |
 /// | `retry_stop` | why there were no more |
 /// | `last_failure_class`, `last_failure_status` | of the last attempt that failed, unless the call failed like that |
 /// | `head_ms`, `duration_ms` | time to the head, and in all |
-/// | `bytes_out`, `bytes_in` | length of the request's body where it was known; what was read of the response's |
+/// | `bytes_out`, `bytes_in` | length of the request's body where it was known; what was read of the response's. From the caller's view on a server too: there `bytes_out` came in, and `bytes_in` went out |
 /// | `body_end` | how the response's body ended |
 /// | `request_id` | the id that the server gave the request |
 ///
@@ -161,6 +161,9 @@ impl CallRecord {
     }
 
     /// Returns whether the request reached the server: the least certain of all attempts.
+    ///
+    /// A good answer does not make an earlier attempt certain: where one broke off and its repetition got the
+    /// 200, both may have been applied.
     #[must_use]
     pub fn delivery(&self) -> Delivery {
         self.delivery
@@ -212,13 +215,14 @@ impl CallRecord {
         self.ended.saturating_duration_since(started)
     }
 
-    /// Returns how long the request's body was, where its length was known at the start.
+    /// Returns how long the request's body was, where its length was known at the start. On a server that is
+    /// what came in.
     #[must_use]
     pub fn bytes_out(&self) -> Option<u64> {
         self.recorder.start().bytes_out
     }
 
-    /// Returns how many bytes of the response's body were read.
+    /// Returns how many bytes of the response's body were read. On a server that is what was handed out.
     #[must_use]
     pub fn bytes_in(&self) -> u64 {
         self.bytes_in

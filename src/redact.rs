@@ -56,24 +56,25 @@ impl<'s> Scrubber<'s> {
     /// Returns whether `text` is on one line and nothing in it can be a secret, as is told of most by a
     /// look at each byte.
     pub(crate) fn is_harmless(&self, text: &str) -> bool {
-        let mut rest = text.as_bytes();
-        let mut after_space = true;
-        while let [byte, behind @ ..] = rest {
-            rest = behind;
-            match KINDS[usize::from(*byte)] {
+        let bytes = text.as_bytes();
+        let kind = |at: usize| bytes.get(at).map(|byte| KINDS[usize::from(*byte)]);
+        let (mut at, mut after_space) = (0, true);
+        while let Some(&byte) = bytes.get(at) {
+            match KINDS[usize::from(byte)] {
                 Kind::Word => {
-                    if secret_shape::may_start(*byte, behind.first().copied()) {
+                    if secret_shape::may_start(byte, bytes.get(at + 1).copied()) {
                         return false;
                     }
-                    let is_word = |byte: &&u8| KINDS[usize::from(**byte)] == Kind::Word;
-                    let len = behind.iter().take_while(is_word).count();
-                    rest = behind.get(len..).unwrap_or_default();
+                    while kind(at + 1) == Some(Kind::Word) {
+                        at += 1;
+                    }
                 }
                 Kind::Space if after_space => return false,
                 Kind::Space | Kind::Plain => {}
                 Kind::Sign | Kind::Control | Kind::Wide => return false,
             }
-            after_space = *byte == b' ';
+            after_space = byte == b' ';
+            at += 1;
         }
         !after_space && !self.is_needed()
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{
+    eight,
     path::{REDACTED, keeps},
     secret_shape::is_boundary,
     secrets::{SHORTEST, Secrets, Sent},
@@ -46,7 +47,7 @@ impl<'a> Needles<'a> {
         if !address.query.is_empty() {
             found.query(address.query);
         }
-        if address.authority.as_bytes().contains(&b'@') {
+        if eight::has(address.authority.as_bytes(), b'@') {
             found.userinfo(address.authority);
         }
         if address.is_odd {

@@ -17,29 +17,40 @@ pub(crate) struct Remembered {
 
 impl Default for Remembered {
     /// Of a request of which nothing is known.
+    #[inline(always)]
     fn default() -> Self {
-        Self::only(Target::with_query(&Method::GET, &Uri::default()))
+        Self::only(Target::nothing())
     }
 }
 
 impl Remembered {
     /// Remembers what was called, and the credentials that were sent: see [`Secrets`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of(
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
         extra: &[HeaderName],
     ) -> Self {
-        let target = Target::with_query(method, uri);
-        if headers.is_empty() {
-            return Self::only(target);
-        }
-        let sighted = Sighted::in_headers(headers, extra);
-        Self {
-            target,
-            secrets: Secrets::remember(headers, extra, sighted.size),
-            has_mcp_session: sighted.has_mcp_session,
+        let mut remembered = Self::default();
+        remembered.take(method, uri, headers, extra);
+        remembered
+    }
+
+    /// As [`Remembered::of`], in the place of one that knows nothing yet.
+    #[inline(always)]
+    pub(crate) fn take(
+        &mut self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        extra: &[HeaderName],
+    ) {
+        self.target.keep_whole(method, uri);
+        if !headers.is_empty() {
+            let sighted = Sighted::in_headers(headers, extra);
+            self.secrets = Secrets::remember(headers, extra, &sighted);
+            self.has_mcp_session = sighted.has_mcp_session;
         }
     }
 

@@ -35,32 +35,52 @@ impl Secrets {
     /// One pass over the map and no allocation if there are none.
     #[cfg(test)]
     pub(crate) fn of(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
-        Self::remember(headers, extra, Sighted::in_headers(headers, extra).size)
+        Self::remember(headers, extra, &Sighted::in_headers(headers, extra))
     }
 
-    /// Remembers what a [look at the headers](Sighted::in_headers) has found to be of this size.
+    /// Remembers what a [look at the headers](Sighted::in_headers) has found.
     #[inline]
-    pub(crate) fn remember(headers: &HeaderMap, extra: &[HeaderName], size: usize) -> Self {
-        if size == 0 {
-            return Self { block: None };
+    pub(crate) fn remember(
+        headers: &HeaderMap,
+        extra: &[HeaderName],
+        sighted: &Sighted<'_>,
+    ) -> Self {
+        match (sighted.size, sighted.first) {
+            (0, _) => Self { block: None },
+            (size, Some((name, value))) if size == value.len() + 2 => Self::only(name, value),
+            (size, _) => Self::copied(headers, extra, size),
         }
-        Self::copied(headers, extra, size)
+    }
+
+    /// Remembers the one credential that most requests have, if they have any.
+    #[inline(never)]
+    fn only(name: &str, value: &HeaderValue) -> Self {
+        if value.len() + 2 > CAP {
+            return Self::over_cap();
+        }
+        let mut block = Vec::with_capacity(value.len() + 2);
+        write(&mut block, name, value);
+        Self {
+            block: Some(block.into_boxed_slice()),
+        }
+    }
+
+    fn over_cap() -> Self {
+        Self {
+            block: Some(Box::default()),
+        }
     }
 
     #[inline(never)]
     fn copied(headers: &HeaderMap, extra: &[HeaderName], size: usize) -> Self {
         if size > CAP {
-            return Self {
-                block: Some(Box::default()),
-            };
+            return Self::over_cap();
         }
         let mut block = Vec::with_capacity(size);
         for (name, value) in headers {
-            if is_secret(Kind::of(name), name, value, extra) {
-                let is_cookie = name.as_str().ends_with("cookie");
-                block.push(if is_cookie { COOKIE } else { VALUE });
-                block.extend_from_slice(value.as_bytes());
-                block.push(END);
+            let text = name.as_str();
+            if is_secret(Kind::of(text), name, value, extra) {
+                write(&mut block, text, value);
             }
         }
         Self {
@@ -87,26 +107,53 @@ impl Secrets {
     }
 }
 
+/// Writes one entry.
+#[inline(always)]
+fn write(block: &mut Vec<u8>, name: &str, value: &HeaderValue) {
+    let is_cookie = name.ends_with("cookie");
+    block.push(if is_cookie { COOKIE } else { VALUE });
+    block.extend_from_slice(value.as_bytes());
+    block.push(END);
+}
+
 /// What one look at the headers of a request finds.
 #[derive(Default)]
-pub(crate) struct Sighted {
+pub(crate) struct Sighted<'a> {
     /// How many bytes it takes to remember the credentials.
     pub(crate) size: usize,
+    /// The first of them.
+    first: Option<(&'a str, &'a HeaderValue)>,
     pub(crate) has_mcp_session: bool,
 }
 
-impl Sighted {
-    /// Looks at each header once, its name included: some 35 instructions for an ordinary one.
-    pub(crate) fn in_headers(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
+impl<'a> Sighted<'a> {
+    /// Looks at each header once, its name included: some 33 instructions for an ordinary one.
+    pub(crate) fn in_headers(headers: &'a HeaderMap, extra: &[HeaderName]) -> Self {
         let mut sighted = Self::default();
+        let has_extra = !extra.is_empty();
         for (name, value) in headers {
-            let kind = Kind::of(name);
-            if is_secret(kind, name, value, extra) {
-                sighted.size = sighted.size.saturating_add(value.len()).saturating_add(2);
+            let text = name.as_str();
+            if has_extra || value.is_sensitive() || Kind::may_matter(text) {
+                sighted.look(name, text, value, extra);
             }
-            sighted.has_mcp_session |= kind == Kind::Session;
         }
         sighted
+    }
+
+    #[inline(never)]
+    fn look(
+        &mut self,
+        name: &HeaderName,
+        text: &'a str,
+        value: &'a HeaderValue,
+        extra: &[HeaderName],
+    ) {
+        let kind = Kind::of(text);
+        if is_secret(kind, name, value, extra) {
+            self.first.get_or_insert((text, value));
+            self.size = self.size.saturating_add(value.len()).saturating_add(2);
+        }
+        self.has_mcp_session |= kind == Kind::Session;
     }
 }
 
@@ -149,12 +196,19 @@ enum Kind {
 }
 
 impl Kind {
+    /// Returns whether [`Kind::of`] may find anything but an ordinary name, by the last four letters alone.
+    #[inline]
+    fn may_matter(name: &str) -> bool {
+        let last = name.as_bytes().last_chunk();
+        last.is_some_and(|last| ENDINGS & place(u32::from_ne_bytes(*last)) != 0)
+    }
+
     /// Decided by how the name ends: `authorization`, `proxy-authorization`, `cookie`, and whatever else
     /// ends in `-token`, `-key`, `secret`, `password`, `signature`, `credentials`, `-auth` or `-jwt`. Most
     /// names are told apart by their last four letters, read as one number.
-    #[inline]
-    fn of(name: &HeaderName) -> Self {
-        let name = name.as_str().as_bytes();
+    #[inline(always)]
+    fn of(name: &str) -> Self {
+        let name = name.as_bytes();
         let Some(last) = name.last_chunk() else {
             return Self::Ordinary;
         };
@@ -187,6 +241,25 @@ const IKEY: u32 = u32::from_ne_bytes(*b"ikey");
 const TURE: u32 = u32::from_ne_bytes(*b"ture");
 const IALS: u32 = u32::from_ne_bytes(*b"ials");
 const N_ID: u32 = u32::from_ne_bytes(*b"n-id");
+
+/// The places of all of these.
+const ENDINGS: u64 = {
+    let all = [
+        OKEN, OKIE, CRET, WORD, AUTH, JWT, TION, KEY, IKEY, TURE, IALS, N_ID,
+    ];
+    let (mut places, mut left) = (0, all.as_slice());
+    while let [ending, rest @ ..] = left {
+        places |= place(*ending);
+        left = rest;
+    }
+    places
+};
+
+/// Returns one bit of 64 for four letters. The number is one of those by which the endings share eight
+/// bits, and none of the names that requests usually have shares one with them.
+const fn place(letters: u32) -> u64 {
+    1 << (u32::from_le(letters).wrapping_mul(0x3b6b_d0a5) >> 26)
+}
 
 /// Returns whether a name that ends in `key` is that of a credential: some keys only name things.
 fn is_secret_key(name: &[u8]) -> bool {

@@ -9,6 +9,7 @@ use http::{
 };
 
 use crate::{
+    eight,
     endpoint::Endpoint,
     extensions::extension,
     path::{is_plain, redact_path},
@@ -28,6 +29,9 @@ pub(crate) struct Target {
 /// The bytes of authority, path and query that a [`Target`] keeps in place. What does not fit costs a
 /// clone of the URI, which allocates if the URI was never cloned before.
 const IN_PLACE: usize = 90;
+
+/// Where a path ends that was taken with its query: in front of the first `?`.
+const UNKNOWN: u8 = u8::MAX;
 
 #[derive(Clone)]
 enum Place {
@@ -53,7 +57,7 @@ struct Copied {
 }
 
 impl Target {
-    /// Of a request of which nothing was kept.
+    /// Of a request of which nothing was kept: reads as `GET /`.
     #[inline]
     pub(crate) const fn nothing() -> Self {
         Self {
@@ -95,7 +99,7 @@ impl Target {
             extension::<PathTemplate>(request.extensions()),
         ) {
             (Place::Copied(copied), Some(template)) => copied
-                .keep(request.method(), request.uri(), template.as_str(), None)
+                .keep(request.method(), request.uri(), template.as_str(), false)
                 .is_some(),
             _ => false,
         }
@@ -105,7 +109,7 @@ impl Target {
     #[inline(always)]
     pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
         let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep(method, uri, uri.path(), None),
+            Place::Copied(copied) => copied.keep(method, uri, uri.path(), false),
             Place::Cloned { .. } | Place::Boxed(_) => None,
         };
         if kept.is_none() {
@@ -113,24 +117,26 @@ impl Target {
         }
     }
 
-    /// As [`Target::of`], but keeps the query too, for those who must know which secrets were sent.
-    pub(crate) fn with_query(method: &Method, uri: &Uri) -> Self {
-        Self::in_place(method, uri).unwrap_or_else(|| Self::cloned(method, uri))
+    /// As [`Target::keep`], and the query too, for those who must know which secrets were sent.
+    #[inline(always)]
+    pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
+        let kept = match &mut self.place {
+            Place::Copied(copied) => copied.keep_whole(method, uri),
+            Place::Cloned { .. } | Place::Boxed(_) => None,
+        };
+        if kept.is_none() {
+            *self = Self::cloned(method, uri);
+        }
     }
 
     /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.
     #[inline]
     pub(crate) fn in_place(method: &Method, uri: &Uri) -> Option<Self> {
-        let (path, query) = (uri.path(), uri.query());
-        // `http://host?query` has no path, and yet one is shown.
-        if query.is_some() && uri.path_and_query()?.as_str().starts_with('?') {
-            return None;
-        }
         let mut copied = Copied::NOTHING;
-        copied.keep(method, uri, path, query)?;
-        Some(Self {
-            place: Place::Copied(copied),
-        })
+        let place = copied
+            .keep_whole(method, uri)
+            .map(|()| Place::Copied(copied));
+        place.map(|place| Self { place })
     }
 
     #[cold]
@@ -190,14 +196,30 @@ impl Copied {
         method: Standard::Get,
         scheme: CommonScheme::Absent,
         authority: 0,
-        path: 0,
-        query: 0,
-        bytes: [0; IN_PLACE],
+        path: 1,
+        query: 1,
+        bytes: {
+            let mut bytes = [0; IN_PLACE];
+            bytes[0] = b'/';
+            bytes
+        },
     };
 
-    /// Copies the authority of `uri`, a path and a query, if they fit.
+    /// Copies the authority of `uri`, its path and its query, if they fit.
     #[inline(always)]
-    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, query: Option<&str>) -> Option<()> {
+    fn keep_whole(&mut self, method: &Method, uri: &Uri) -> Option<()> {
+        // Both in one, as they were sent.
+        let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
+        // `http://host?query` has no path, and yet one is shown.
+        if sent.as_bytes().first() == Some(&b'?') {
+            return None;
+        }
+        self.keep(method, uri, sent, uri.query().is_some())
+    }
+
+    /// Copies the authority of `uri` and a path, in which there may be a query, if they fit.
+    #[inline(always)]
+    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, has_query: bool) -> Option<()> {
         let method = Standard::of(method)?;
         let scheme = CommonScheme::of(uri)?;
         let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -206,23 +228,13 @@ impl Copied {
         if !authority.is_empty() {
             copy_short(place, authority.as_bytes());
         }
-        let (place, rest) = rest.split_at_mut_checked(path.len())?;
-        copy_short(place, path.as_bytes());
-        let path = authority.len() + path.len();
-        let mut end = path;
-        if let Some(query) = query {
-            let (mark, rest) = rest.split_first_mut()?;
-            *mark = b'?';
-            rest.get_mut(..query.len())?
-                .copy_from_slice(query.as_bytes());
-            end += 1 + query.len();
-        }
+        copy_short(rest.get_mut(..path.len())?, path.as_bytes());
         self.method = method;
         self.scheme = scheme;
-        // All of them are less than `IN_PLACE`.
+        // Both are less than `IN_PLACE`.
         self.authority = authority.len() as u8;
-        self.path = path as u8;
-        self.query = end as u8;
+        self.query = (authority.len() + path.len()) as u8;
+        self.path = if has_query { UNKNOWN } else { self.query };
         Some(())
     }
 
@@ -231,6 +243,11 @@ impl Copied {
         let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);
         let bytes = self.bytes.get(..query).unwrap_or_default();
         let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let path = match self.path {
+            // The authority has no question mark in it.
+            UNKNOWN => text.find('?').unwrap_or(query),
+            _ => path,
+        };
         let sent_path = text.get(authority..path).unwrap_or_default();
         Address {
             scheme: self.scheme.as_str(),
@@ -289,10 +306,12 @@ impl<'a> Address<'a> {
     pub(crate) fn endpoint(&self, method: &Method) -> Endpoint {
         // Neither the userinfo nor, for `CONNECT`, a path that is none.
         let authority = self.authority;
-        let userinfo = authority.bytes().rposition(|byte| byte == b'@');
-        let host = userinfo
-            .and_then(|at| authority.get(at + 1..))
-            .unwrap_or(authority);
+        let host = match eight::has(authority.as_bytes(), b'@') {
+            true => authority
+                .rsplit_once('@')
+                .map_or(authority, |(_, host)| host),
+            false => authority,
+        };
         let is_connect = method == Method::CONNECT && !host.is_empty();
         let path = match is_connect {
             true => redact_path(host),

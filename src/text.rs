@@ -5,6 +5,8 @@ use std::{
     fmt::{self, Write},
 };
 
+use crate::eight;
+
 /// How many combining marks in a row are kept: more than any language stacks, too few to draw over the
 /// lines around.
 const MARKS_CAP: usize = 4;
@@ -92,19 +94,16 @@ fn is_plain_line(text: &str) -> bool {
     let [first, rest @ ..] = bytes else {
         return true;
     };
+    if eight::is_graphic(bytes) {
+        return true;
+    }
     // Without a branch in it this is done many bytes at a time.
-    let is_plain = is_printable(text)
-        & !bytes.iter().zip(rest).fold(false, |found, (one, next)| {
+    let is_single = || {
+        !bytes.iter().zip(rest).fold(false, |found, (one, next)| {
             found | ((*one == b' ') & (*next == b' '))
-        });
-    is_plain && *first != b' ' && bytes.last() != Some(&b' ')
-}
-
-/// Returns whether `text` is printable ASCII, spaces included.
-pub(crate) fn is_printable(text: &str) -> bool {
-    text.bytes().fold(true, |is_so_far, byte| {
-        is_so_far & matches!(byte, b' '..=b'~')
-    })
+        })
+    };
+    *first != b' ' && bytes.last() != Some(&b' ') && eight::is_printable(bytes) && is_single()
 }
 
 /// Returns how much of `text` can stay as it is: all of it, or up to a character in front of what

@@ -15,7 +15,8 @@ use tower_diagnose::Refused;
 
 /// Calls nobody for a while after so many failures in a row.
 ///
-/// `Refused` tells the stack that nothing was sent: the line says so, and it is not repeated.
+/// `Refused` tells the stack that nothing was sent: the line says so, and it is not repeated. A limit of the
+/// stack ends a call that hangs by dropping it, so that a call that is dropped midway counts as a failure.
 #[derive(Clone)]
 pub(crate) struct BreakerLayer {
     allowed: u32,
@@ -85,14 +86,39 @@ where
         if self.layer.is_open() {
             return Box::pin(ready(Err(Refused::new("circuit open").into())));
         }
-        let (layer, answer) = (self.layer.clone(), self.inner.call(request));
+        let (call, answer) = (Call::of(&self.layer), self.inner.call(request));
         Box::pin(async move {
             let result = answer.await;
-            layer.note(match &result {
+            call.ended(match &result {
                 Ok(response) => response.status().is_server_error(),
                 Err(_) => true,
             });
             result
         })
+    }
+}
+
+/// A call under way. Until it has ended otherwise, it has failed.
+struct Call {
+    layer: BreakerLayer,
+    failed: bool,
+}
+
+impl Call {
+    fn of(layer: &BreakerLayer) -> Self {
+        Self {
+            layer: layer.clone(),
+            failed: true,
+        }
+    }
+
+    fn ended(mut self, failed: bool) {
+        self.failed = failed;
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.layer.note(self.failed);
     }
 }

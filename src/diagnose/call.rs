@@ -1,4 +1,4 @@
-use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use http::{
     Extensions, HeaderMap, Method, Request, StatusCode, header::CONTENT_TYPE, response::Parts,
@@ -8,29 +8,19 @@ use http_body::SizeHint;
 use super::{config::Config, layer::DiagnoseLayer, peeked::Prefix};
 use crate::{
     call::CallRecorder,
-    class::{ErrorClass, FaultDomain},
-    classify::classify,
     diagnosis::Diagnosis,
     endpoint::Endpoint,
-    excerpt::{Excerpt, Plan},
-    extract::{Extracted, Kind, Rules, extract},
+    extract::{Extracted, Rules, extract},
     grpc,
     headers::Head,
     hint::hint,
-    outcome::{Delivery, Facts, Idempotency, Outcome},
+    outcome::{Delivery, Facts, Idempotency},
     protocol::{Protocol, inspect, is_labelled},
     protocol_found::Found,
     redact::Scrubber,
     remembered::Remembered,
-    retried::Retried,
-    retry_after::retry_after,
     target::Address,
-    text::{cut, one_line},
-    texts::Texts,
 };
-
-/// How many characters of a server's code are kept.
-const CODE_CAP: usize = 120;
 
 /// What is kept of a call on its way in, so that its failure can be told.
 pub(crate) struct Call {
@@ -56,24 +46,36 @@ pub(super) enum Look {
 }
 
 impl Call {
-    #[inline]
-    pub(super) fn of<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
+    /// Knows nothing yet of where `request` goes and what it sends.
+    #[inline(always)]
+    pub(super) fn before<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
+        let recorder = CallRecorder::of(request.extensions()).cloned();
+        let idempotency = Idempotency::of(request);
+        #[cfg(feature = "axum")]
+        let matched_path = match config.is_server {
+            true => request.extensions().get().cloned(),
+            false => None,
+        };
         Self {
-            remembered: Remembered::of(
-                request.method(),
-                request.uri(),
-                request.headers(),
-                &config.redacted,
-            ),
-            recorder: CallRecorder::of(request.extensions()).cloned(),
-            idempotency: Idempotency::of(request),
-            #[cfg(feature = "axum")]
-            matched_path: config
-                .is_server
-                .then(|| request.extensions().get().cloned())
-                .flatten(),
             config: Arc::clone(config),
+            remembered: Remembered::default(),
+            recorder,
+            idempotency,
+            #[cfg(feature = "axum")]
+            matched_path,
         }
+    }
+
+    /// Takes the rest of what must be known of `request`, into the place where it stays: see
+    /// [`Target::keep_whole`](crate::target::Target::keep_whole).
+    #[inline(always)]
+    pub(super) fn take<B>(&mut self, request: &Request<B>) {
+        self.remembered.take(
+            request.method(),
+            request.uri(),
+            request.headers(),
+            &self.config.redacted,
+        );
     }
 
     /// The call of a client whose request somebody else remembers.
@@ -195,92 +197,13 @@ impl Call {
         }
     }
 
-    fn answered(
-        &self,
-        parts: &Parts,
-        head: Head<'_>,
-        facts: Facts,
-        extracted: Extracted<'_>,
-        prefix: &Prefix<'_>,
-    ) -> Diagnosis {
-        let address = self.remembered.target.address();
-        let mut scrubber = Scrubber::new(&self.remembered.secrets, address);
-        if !prefix.is_complete || extracted.is_shortened() {
-            scrubber = scrubber.of_cut_texts();
-        }
-        let retried = parts.extensions.get::<Retried>();
-        let plan = |is_json| Plan {
-            is_json,
-            cap: self.config.excerpt_cap,
-            unread: prefix.unread,
-        };
-        let excerpt = |is_json| Excerpt::of(&extracted.text, plan(is_json), &scrubber);
-        let (excerpt, body) = match extracted.kind {
-            Kind::None | Kind::Omitted(_) => (Excerpt::default(), ""),
-            Kind::Json => excerpt(true),
-            Kind::Plain => excerpt(false),
-        };
-        let message = extracted.message.map(|text| tidy(&scrubber, text));
-        let code = extracted.code.map(|text| cut_code(tidy(&scrubber, text)));
-        let request_id = head.request_id.map(|id| tidy(&scrubber, Cow::Borrowed(id)));
-        let mut diagnosis = Diagnosis {
-            endpoint: self.printed(&address),
-            outcome: self.answered_outcome(parts.status, &facts),
-            texts: Texts::new([
-                message.as_deref().unwrap_or_default(),
-                code.as_deref().unwrap_or_default(),
-                request_id.as_deref().unwrap_or_default(),
-                body,
-            ]),
-            excerpt,
-            omitted: match extracted.kind {
-                Kind::Omitted(what) => Some(what),
-                Kind::None | Kind::Json | Kind::Plain => None,
-            },
-            hint: None,
-            cause: None,
-            not_sent: false,
-            delivery: retried.map_or(Delivery::Answered, Retried::delivery),
-            attempts: retried.map_or(facts.requests, Retried::attempts).max(1),
-            timeout: None,
-            retry_after: head
-                .has_wait
-                .then(|| now_retry_after(&parts.headers))
-                .flatten(),
-            indeterminate: false,
-            headers: head.shown.scrubbed(&scrubber),
-            line_cap: self.config.line_cap,
-        };
-        self.complete(&mut diagnosis);
-        diagnosis
-    }
-
-    fn answered_outcome(&self, status: StatusCode, facts: &Facts) -> Outcome {
-        let outcome = classify(None, facts)
-            // A status that only the user's own rule calls a failure.
-            .unwrap_or(Outcome::new(
-                ErrorClass::Http,
-                FaultDomain::Upstream,
-                Some(status),
-            ));
-        if !self.config.is_server {
-            return outcome;
-        }
-        let domain = if status.is_server_error() {
-            FaultDomain::Proxy
-        } else if status.is_client_error() {
-            FaultDomain::Client
-        } else {
-            // It said so itself.
-            FaultDomain::Proxy
-        };
-        Outcome::new(outcome.class(), domain, Some(status))
+    pub(super) fn is_indeterminate(&self, delivery: Delivery) -> bool {
+        delivery == Delivery::Unknown && !self.idempotency.is_repeatable()
     }
 
     /// Completes a diagnosis by what follows from the rest of it.
     pub(super) fn complete(&self, diagnosis: &mut Diagnosis) {
-        diagnosis.indeterminate =
-            diagnosis.delivery == Delivery::Unknown && !self.idempotency.is_repeatable();
+        diagnosis.indeterminate = self.is_indeterminate(diagnosis.delivery);
         diagnosis.hint = hint(
             diagnosis.outcome,
             diagnosis.indeterminate,
@@ -298,7 +221,7 @@ impl Call {
         self.printed(&self.remembered.target.address())
     }
 
-    fn printed(&self, address: &Address<'_>) -> Endpoint {
+    pub(super) fn printed(&self, address: &Address<'_>) -> Endpoint {
         let endpoint = address.endpoint(self.remembered.target.method());
         #[cfg(feature = "axum")]
         let endpoint = match &self.matched_path {
@@ -336,28 +259,6 @@ impl Call {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a date in a header is measured against the wall clock"
-)]
-fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
-    retry_after(headers, std::time::SystemTime::now())
-}
-
-/// Removes secrets, then line breaks.
-fn tidy<'a>(scrubber: &Scrubber<'_>, text: Cow<'a, str>) -> Cow<'a, str> {
-    if scrubber.is_harmless(&text) {
-        return text;
-    }
-    let scrubbed = scrubber.scrub(&text);
-    let line = match (&scrubbed, one_line(&scrubbed)) {
-        (_, Cow::Owned(line)) => line,
-        (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => return text,
-        (_, Cow::Borrowed(line)) => line.to_owned(),
-    };
-    Cow::Owned(line)
-}
-
 /// Returns whether the status of gRPC comes in the headers or the trailers of this response. That of
 /// gRPC-Web comes in its body, as a rule.
 fn has_grpc_status(headers: &HeaderMap) -> bool {
@@ -372,13 +273,6 @@ fn has_grpc_status(headers: &HeaderMap) -> bool {
         Some(rest) if rest.starts_with(b"-web") => headers.contains_key("grpc-status"),
         Some(_) => true,
         None => false,
-    }
-}
-
-fn cut_code(code: Cow<'_, str>) -> Cow<'_, str> {
-    match cut(&code, CODE_CAP) {
-        (_, false) => code,
-        (kept, true) => Cow::Owned(format!("{kept}…")),
     }
 }
 

@@ -3,18 +3,20 @@ use std::{
     future::Future,
     marker::PhantomData,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use http::Response;
+use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 
 use super::{
     body::ResponseBody,
     call::Call,
+    config::Config,
     layer::{Client, Server},
-    looking::{Failure, Looking},
+    looking::Looking,
 };
 use crate::{classify::as_error, diagnosis::Diagnosed, error::BoxError};
 
@@ -42,32 +44,49 @@ pin_project! {
 }
 
 impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
-    #[inline]
-    pub(super) fn new(call: Call, inner: F) -> Self {
+    /// Of a call that is not made yet. The other half of what must be known of its request is
+    /// [taken](Self::take) when this is in its place.
+    #[inline(always)]
+    pub(super) fn before<R>(config: &Arc<Config>, request: &Request<R>) -> Self {
         Self {
-            state: State::Calling { inner },
-            looking: Looking::new(call),
+            state: State::Called,
+            looking: Looking::new(Call::before(config, request)),
             side: PhantomData,
         }
+    }
+
+    #[inline(always)]
+    pub(super) fn take<R>(&mut self, request: &Request<R>) {
+        if let Some(call) = &mut self.looking.call {
+            call.take(request);
+        }
+    }
+
+    /// Waits for what the inner service answers.
+    #[inline(always)]
+    pub(super) fn wait(&mut self, inner: F) {
+        self.state = State::Calling { inner };
     }
 
     /// Fails with what the inner service said instead of getting ready.
-    pub(super) fn refused(call: Call, error: E) -> Self {
-        Self {
-            state: State::Refused { error: Some(error) },
-            looking: Looking::new(call),
-            side: PhantomData,
-        }
+    #[inline(always)]
+    pub(super) fn refuse(&mut self, error: E) {
+        self.state = State::Refused { error: Some(error) };
     }
 
     /// Polls the inner service. A good answer is all there is to it, and becomes part of whatever polls
-    /// this; everything else is looked into elsewhere.
+    /// this; `look` looks into everything else, or goes on looking.
     #[inline]
-    fn poll_inner<I>(
+    fn poll_inner<I, X>(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         convert: impl FnOnce(I) -> E,
-    ) -> Poll<Inner<'_, B, E>>
+        look: impl FnOnce(
+            &mut Looking<B>,
+            Option<Result<Response<B>, E>>,
+            &mut Context<'_>,
+        ) -> Looked<B, X>,
+    ) -> Looked<B, X>
     where
         F: Future<Output = Result<Response<B>, I>>,
     {
@@ -75,7 +94,7 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         let ended = match (this.state.as_mut().project(), &this.looking.call) {
             (StateProj::Calling { inner }, Some(call)) => match ready!(inner.poll(cx)) {
                 Ok(response) if call.config.is_plain(response.status()) => {
-                    return Poll::Ready(Inner::Plain(response.map(ResponseBody::plain)));
+                    return Poll::Ready(Ok(response.map(ResponseBody::plain)));
                 }
                 result => Some(result.map_err(convert)),
             },
@@ -83,16 +102,12 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             _ => None,
         };
         this.state.set(State::Called);
-        Poll::Ready(Inner::Other(this.looking, ended))
+        look(this.looking, ended, cx)
     }
 }
 
-/// What the inner service has come to.
-enum Inner<'a, B: Body, E> {
-    Plain(Response<ResponseBody<B>>),
-    /// It is to be looked into; `None`: it is being looked into.
-    Other(&'a mut Looking<B>, Option<Result<Response<B>, E>>),
-}
+/// What a poll gives.
+type Looked<B, X> = Poll<Result<Response<ResponseBody<B>>, X>>;
 
 impl<F, B, I> Future for ResponseFuture<F, B, BoxError, Client>
 where
@@ -104,10 +119,7 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match ready!(self.poll_inner(cx, Into::into)) {
-            Inner::Plain(response) => Poll::Ready(Ok(response)),
-            Inner::Other(looking, ended) => looking.poll_client(ended, cx),
-        }
+        self.poll_inner(cx, Into::into, Looking::poll_client)
     }
 }
 
@@ -121,10 +133,7 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match ready!(self.poll_inner(cx, |error| error)) {
-            Inner::Plain(response) => Poll::Ready(Ok(response)),
-            Inner::Other(looking, ended) => observe(looking, ended, cx),
-        }
+        self.poll_inner(cx, |error| error, observe)
     }
 }
 
@@ -141,11 +150,7 @@ fn observe<B: Body, E: 'static>(
         }
         error
     };
-    let result = ready!(looking.poll(ended, cx, observed));
-    Poll::Ready(result.or_else(|failure| match failure {
-        Failure::Error(error) => Err(error),
-        Failure::Status(response) => Ok(response),
-    }))
+    looking.poll(ended, cx, observed, Ok)
 }
 
 impl<F, B: Body, E, Side> fmt::Debug for ResponseFuture<F, B, E, Side> {

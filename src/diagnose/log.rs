@@ -66,6 +66,8 @@ impl LogPolicy {
     }
 
     /// Sets the level for one class; `None` silences it.
+    ///
+    /// [`ErrorClass::Http`] is 4xx and 5xx alike; [`level_with`](Self::level_with) can tell them apart.
     #[must_use]
     pub fn level(mut self, class: ErrorClass, level: impl Into<Option<Level>>) -> Self {
         self.levels.retain(|(known, _)| *known != class);
@@ -74,7 +76,18 @@ impl LogPolicy {
     }
 
     /// Lets a hook choose the level of each failure; `None` silences it. It goes before
-    /// [`level`](Self::level).
+    /// [`level`](Self::level) and the usual levels, and has to know them all.
+    ///
+    /// ```
+    /// use tower_diagnose::LogPolicy;
+    /// use tracing::Level;
+    ///
+    /// let policy = LogPolicy::new().level_with(|diagnosis| match diagnosis.status() {
+    ///     Some(status) if status.is_client_error() => Some(Level::INFO),
+    ///     _ => Some(Level::ERROR),
+    /// });
+    /// # let _ = policy;
+    /// ```
     #[must_use]
     pub fn level_with(
         mut self,

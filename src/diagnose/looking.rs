@@ -2,7 +2,7 @@
 
 use std::{
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use http::{Extensions, Response, response::Parts};
@@ -33,7 +33,7 @@ struct Reading<B: Body> {
 
 /// What to do next with a response that is not simply fine.
 enum Step<B: Body> {
-    Read(Pin<Box<Peeked<B>>>, bool),
+    Read(Reading<B>),
     Fine(Response<ResponseBody<B>>),
     Watched(Parts, B),
     /// The diagnosis is in the extensions.
@@ -41,6 +41,7 @@ enum Step<B: Body> {
 }
 
 impl<B: Body> Looking<B> {
+    #[inline(always)]
     pub(crate) fn new(call: Call) -> Self {
         Self {
             call: Some(call),
@@ -55,76 +56,62 @@ impl<B: Body> Looking<B> {
         ended: Option<Result<Response<B>, BoxError>>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Response<ResponseBody<B>>, Diagnosed>> {
-        let result = ready!(self.poll(ended, cx, diagnosed));
-        Poll::Ready(result.or_else(|failure| match failure {
-            Failure::Error(error) => Err(error),
-            Failure::Status(response) => refuse(response),
-        }))
+        self.poll(ended, cx, diagnosed, refuse)
     }
 
     /// Looks into what the inner service has `ended` with, or else goes on where it was left. `fail`
-    /// makes an error of the inner service's.
+    /// makes an error of the inner service's, `refuse` one of a failing response if that is asked for.
+    #[inline(always)]
     pub(super) fn poll<E, X>(
         &mut self,
         ended: Option<Result<Response<B>, E>>,
         cx: &mut Context<'_>,
         fail: impl FnOnce(&Call, E) -> X,
-    ) -> Poll<Ended<B, X>> {
+        refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
+    ) -> Poll<Result<Response<ResponseBody<B>>, X>> {
         let Some(call) = self.call.as_ref() else {
             return Poll::Pending;
         };
-        let mut step = match ended {
-            Some(Ok(response)) => Some(answered(call, response)),
-            Some(Err(error)) => {
+        let refuses = call.config.error_for_status;
+        let step = match (ended, self.reading.take()) {
+            (Some(Err(error)), _) => {
                 let error = fail(call, error);
                 self.call = None;
-                return Poll::Ready(Err(Failure::Error(error)));
+                return Poll::Ready(Err(error));
             }
-            None => None,
+            (Some(Ok(response)), _) => answered(call, response),
+            (None, Some(reading)) => Step::Read(reading),
+            (None, None) => return Poll::Pending,
         };
-        let result = loop {
-            match step {
-                Some(Step::Read(body, is_failing)) => {
-                    self.reading = Some(Reading { body, is_failing });
+        let (response, has_failed) = match step {
+            Step::Read(mut reading) => {
+                if reading.body.as_mut().poll_read(cx).is_pending() {
+                    self.reading = Some(reading);
+                    return Poll::Pending;
                 }
-                Some(Step::Fine(response)) => break Ok(response),
-                Some(Step::Failing(response)) if call.config.error_for_status => {
-                    break Err(Failure::Status(response));
+                match read(call, reading) {
+                    Some(read) => read,
+                    None => return Poll::Pending,
                 }
-                Some(Step::Failing(response)) => break Ok(response),
-                Some(Step::Watched(head, body)) => {
-                    let status = head.status;
-                    let trailers = self
-                        .call
-                        .take_if(|call| call.is_watched())
-                        .map(|call| Box::new(Trailers::new(call, status)));
-                    let body = ResponseBody::watched(body, trailers);
-                    break Ok(Response::from_parts(head, body));
-                }
-                None => {}
             }
-            let Some(reading) = &mut self.reading else {
-                return Poll::Pending;
-            };
-            ready!(reading.body.as_mut().poll_read(cx));
-            step = match self.reading.take() {
-                Some(reading) => read(call, reading.body, reading.is_failing),
-                None => None,
-            };
+            Step::Fine(response) => (response, false),
+            Step::Failing(response) => (response, true),
+            Step::Watched(head, body) => {
+                let status = head.status;
+                let trailers = self
+                    .call
+                    .take_if(|call| call.is_watched())
+                    .map(|call| Box::new(Trailers::new(call, status)));
+                let body = ResponseBody::watched(body, trailers);
+                (Response::from_parts(head, body), false)
+            }
         };
         self.call = None;
-        Poll::Ready(result)
+        Poll::Ready(match has_failed && refuses {
+            true => refuse(response),
+            false => Ok(response),
+        })
     }
-}
-
-/// How a call ends.
-type Ended<B, X> = Result<Response<ResponseBody<B>>, Failure<B, X>>;
-
-/// What a call ends with instead of a response.
-pub(super) enum Failure<B: Body, X> {
-    /// The response is to become an error.
-    Status(Response<ResponseBody<B>>),
-    Error(X),
 }
 
 fn diagnosed(call: &Call, error: BoxError) -> Diagnosed {
@@ -153,13 +140,14 @@ fn refuse<B: Body>(
 }
 
 /// Tells the log of a failing response, and leaves the diagnosis in its extensions.
+#[inline(always)]
 fn note(call: &Call, diagnosis: Diagnosis, extensions: &mut Extensions) {
     call.log(&diagnosis);
     extensions.insert(diagnosis);
 }
 
 /// Decides what becomes of a response whose body nobody has touched yet.
-#[inline(never)]
+#[inline(always)]
 fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
     let look = call.look(
         response.status(),
@@ -191,13 +179,21 @@ fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
             let (head, body) = response.into_parts();
             let config = &call.config;
             let body = Peeked::new(head, body, config.body_cap, config.peek_timeout);
-            Step::Read(Box::pin(body), look != Look::IntoBody)
+            Step::Read(Reading {
+                body: Box::pin(body),
+                is_failing: look != Look::IntoBody,
+            })
         }
     }
 }
 
-/// Decides what becomes of a response whose body was read as far as that helps.
-fn read<B: Body>(call: &Call, mut body: Pin<Box<Peeked<B>>>, is_failing: bool) -> Option<Step<B>> {
+/// Diagnoses a response whose body was read as far as that helps. Returns it, and whether it failed.
+#[inline(always)]
+fn read<B: Body>(call: &Call, reading: Reading<B>) -> Option<(Response<ResponseBody<B>>, bool)> {
+    let Reading {
+        mut body,
+        is_failing,
+    } = reading;
     let (head, has_failed) = body.as_mut().finish(|head, prefix| {
         if is_failing {
             note(call, call.failing(head, prefix), &mut head.extensions);
@@ -208,9 +204,8 @@ fn read<B: Body>(call: &Call, mut body: Pin<Box<Peeked<B>>>, is_failing: bool) -
         }
         true
     })?;
-    let response = Response::from_parts(head, ResponseBody::peeked(body));
-    Some(match has_failed {
-        true => Step::Failing(response),
-        false => Step::Fine(response),
-    })
+    Some((
+        Response::from_parts(head, ResponseBody::peeked(body)),
+        has_failed,
+    ))
 }

@@ -80,6 +80,7 @@
 //! [`Diagnosis`]: crate::Diagnosis
 //! [`Diagnosed`]: crate::Diagnosed
 
+mod answered;
 mod body;
 mod call;
 mod config;

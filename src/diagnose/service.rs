@@ -12,7 +12,6 @@ use tower_service::Service;
 
 use super::{
     body::ResponseBody,
-    call::Call,
     config::Config,
     future::ResponseFuture,
     layer::{Client, Server},
@@ -64,13 +63,13 @@ where
     }
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let call = Call::of(&self.config, &request);
-        if self.not_ready.is_some() {
-            if let Some(error) = self.take_not_ready() {
-                return ResponseFuture::refused(call, error);
-            }
+        let mut future = ResponseFuture::before(&self.config, &request);
+        future.take(&request);
+        match self.take_not_ready() {
+            Some(error) => future.refuse(error),
+            None => future.wait(self.inner.call(request)),
         }
-        ResponseFuture::new(call, self.inner.call(request))
+        future
     }
 }
 
@@ -94,13 +93,13 @@ where
     }
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let call = Call::of(&self.config, &request);
-        if self.not_ready.is_some() {
-            if let Some(error) = self.take_not_ready() {
-                return ResponseFuture::refused(call, error);
-            }
+        let mut future = ResponseFuture::before(&self.config, &request);
+        future.take(&request);
+        match self.take_not_ready() {
+            Some(error) => future.refuse(error),
+            None => future.wait(self.inner.call(request)),
         }
-        ResponseFuture::new(call, self.inner.call(request))
+        future
     }
 }
 

@@ -30,7 +30,7 @@
 //! |---|---|---|
 //! | a closure | what you wrote | if it blocks, so does the task that ended the call |
 //! | [`RecentCalls`] | keeps the last records in memory | the oldest record makes room |
-//! | [`JsonLines`] | writes a line per record from a thread of its own | past its queue, records are dropped, counted, and the count is written |
+//! | [`JsonLines`] | writes a line per record from a thread of its own: `JsonLines::new(writer, capacity)` is an `io::Result`, and `capacity` the length of its queue | past its queue, records are dropped, counted, and the count is written |
 //! | [`TracingSink`] | one `tracing` event per record | as your subscriber does |
 //! | `MetricsSink` (feature `metrics`) | a histogram, a counter, a gauge | past their limit, endpoints are labelled `other` |
 //! | [`FanOut`] | passes a copy to several | as the slowest of them does |

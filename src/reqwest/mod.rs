@@ -1,4 +1,4 @@
-//! A [`reqwest::Client`] that layers go onto.
+//! A reqwest [`Client`] that layers go onto.
 //!
 //! reqwest's client takes requests of its own; every layer here takes those of the `http` crate.
 //! [`ReqwestService`] stands between them. It adds no behaviour: the connection pool, TLS, proxies and
@@ -19,6 +19,10 @@
 //!
 //! A response's extensions hold reqwest's `Url` where it followed a redirect. A body is boxed on its
 //! way in and on its way out, since that is what reqwest takes and gives.
+//!
+//! A body that is a stream is sent as it comes. What was read of it is kept for the next attempt, up to
+//! 64 KiB ([`replay_limit`](crate::RetryLayer::replay_limit)); once more than that has been read, the call
+//! is not repeated.
 //!
 //! ```
 //! use std::time::Duration;
@@ -78,6 +82,8 @@
 //! # assert!(error.to_string().starts_with("GET /modules failed: ECONNREFUSED"));
 //! # }
 //! ```
+//!
+//! [`Client`]: https://docs.rs/reqwest/latest/reqwest/struct.Client.html
 
 mod future;
 mod service;

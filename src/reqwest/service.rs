@@ -9,9 +9,11 @@ use tower_service::Service;
 use super::future::ResponseFuture;
 use crate::error::BoxError;
 
-/// A [`reqwest::Client`] as a service of `http` requests. See the [module](crate::reqwest).
+/// A reqwest [`Client`] as a service of `http` requests. See the [module](crate::reqwest).
 ///
 /// It is always ready: reqwest makes as many connections as there are requests.
+///
+/// [`Client`]: https://docs.rs/reqwest/latest/reqwest/struct.Client.html
 #[derive(Clone, Debug)]
 pub struct ReqwestService {
     client: Client,

@@ -23,6 +23,9 @@ use crate::{
 
 /// The service that [`ClientStack`](super::ClientStack) makes of a client.
 ///
+/// As a field, or as what a function returns, it is `ClientService<C>`, where `C` is the client: see
+/// [types, written down](super#types-written-down).
+///
 /// It does what [`Recorder`](crate::Recorder) around [`Diagnose`](crate::Diagnose) around [`Retry`]
 /// around [`Dispatch`] would do, by their own code. Two layers fewer are two futures and two responses
 /// fewer to move, and the diagnosis asks the retries for what they keep of a request anyway instead of
@@ -81,6 +84,9 @@ where
 }
 
 /// The body of a response from a [`ClientService`].
+///
+/// `R` is the body of the client's own answers, `hyper::body::Incoming` for hyper-util's. See
+/// [types, written down](super#types-written-down).
 pub type ResponseBody<R> = recorder::ResponseBody<diagnose::ResponseBody<R>>;
 
 pin_project! {

@@ -36,6 +36,13 @@
 //! [`Refused`](crate::Refused) is shown as not sent and is not repeated; a login that mends the call leaves
 //! no trace. The example `tool_server` has one of each.
 //!
+//! The limits of the stack, [`attempt_timeout`](ClientStack::attempt_timeout) too, are further out: they
+//! drop the future of what is inside, and a breaker that only looks at results never learns of a call that
+//! hung. Let it count a call that is dropped midway as a failure, as the breaker of `tool_server` does, or
+//! put a [`TimeoutLayer`] below it, whose limit gives way to a
+//! [`RequestTimeout`](crate::RequestTimeout). `load_shed` and limits stand outside of the breaker, as below:
+//! inside, it would count their `Overloaded` as a failure of the server.
+//!
 //! To the record, what is inside of the stack is the client: a login and what it repeats are one attempt, a
 //! refusal is an attempt that was not sent, and time spent in the queue of a limiter is the server's. Where
 //! that is not good enough, put a [`DispatchLayer`] right around the client, and take the stack's own
@@ -60,6 +67,7 @@
 //!     .layer(ClientStack::new(Duration::from_secs(30)).record(calls.clone()).without_dispatch())
 //!     .load_shed()
 //!     .concurrency_limit(0) // Sheds every call, for once.
+//!     // A breaker would stand here.
 //!     .layer(DispatchLayer::new())
 //!     .service(client);
 //!
@@ -68,6 +76,51 @@
 //! assert_eq!(error.to_string(), "POST /orders failed: service overloaded (not sent)");
 //! assert_eq!(calls.snapshot()[0].attempts(), 0);
 //! # }
+//! ```
+//!
+//! # Types, written down
+//!
+//! A [`ClientStack`] makes a [`ClientService<C>`](ClientService), and that answers with a
+//! [`ResponseBody<R>`](ResponseBody). `R` is the body of the client's own answers: `hyper::body::Incoming`,
+//! of the crate `hyper`, for hyper-util; `reqwest::Body`; `tonic::body::Body`.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use http::{Request, Response};
+//! use http_body_util::Full;
+//! use hyper::body::Incoming;
+//! use hyper_util::client::legacy::{Client, connect::HttpConnector};
+//! use tower::{ServiceExt, util::BoxCloneSyncService};
+//! use tower_diagnose::{ClientService, Diagnosed, ReplayBody, stack::ResponseBody};
+//!
+//! type Answer = Result<Response<ResponseBody<Incoming>>, Diagnosed>;
+//!
+//! struct Api {
+//!     client: ClientService<Client<HttpConnector, ReplayBody<Full<Bytes>>>>,
+//! }
+//!
+//! impl Api {
+//!     async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+//!         self.client.send(request).await
+//!     }
+//! }
+//!
+//! // Or without the client and its `ReplayBody`, for one box per call:
+//! struct Boxed {
+//!     client: BoxCloneSyncService<Request<Full<Bytes>>, Response<ResponseBody<Incoming>>, Diagnosed>,
+//! }
+//!
+//! impl Boxed {
+//!     async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+//!         self.client.clone().oneshot(request).await
+//!     }
+//! }
+//!
+//! impl From<Api> for Boxed {
+//!     fn from(api: Api) -> Self {
+//!         Self { client: BoxCloneSyncService::new(api.client) }
+//!     }
+//! }
 //! ```
 
 mod attempts;
@@ -153,6 +206,10 @@ impl ClientStack {
     }
 
     /// Limits each attempt, so that one that hangs can be repeated. Default: no limit.
+    ///
+    /// It is the same for all requests: a [`RequestTimeout`](crate::RequestTimeout) replaces the total only.
+    /// An endpoint that is slow gets a stack of its own, or all get the limit that it needs, or a
+    /// [`TimeoutLayer`] with [`limit_for`](TimeoutLayer::limit_for) stands inside of the stack instead.
     #[must_use]
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.attempt = limit;
@@ -228,8 +285,9 @@ impl<S> Layer<S> for ClientStack {
 /// `dropped` after it. A handler that panics leaves one of class `proxy_internal`; the panic goes on. A
 /// slow one shows by the record's duration, and as `timeout` with fault `proxy` if it ran out of the limit.
 ///
-/// Failures are logged in one line each, through `tracing`, so that a
-/// [`TracingSink`](crate::TracingSink) beside it tells most of them twice. What handlers answer as plain
+/// Failures are logged in one line each, through `tracing`: a 5xx at ERROR, a limit that ran out at WARN, a
+/// 4xx at DEBUG, unless [`LogPolicy`](crate::LogPolicy) is told otherwise. A panic has a record and no line.
+/// A [`TracingSink`](crate::TracingSink) beside it tells most failures twice. What handlers answer as plain
 /// text, as axum's own extractors do, is in the line if the diagnosis is told to show it:
 /// `.diagnose(DiagnoseLayer::for_server().plain_text(true))`.
 ///

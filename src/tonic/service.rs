@@ -11,6 +11,8 @@ use crate::error::BoxError;
 /// A [`Channel`], or a service around one, that takes any body. See the [module](crate::tonic).
 ///
 /// The body is boxed, which is what tonic does with every one.
+///
+/// [`Channel`]: https://docs.rs/tonic/latest/tonic/transport/struct.Channel.html
 #[derive(Clone, Debug)]
 pub struct TonicService<S = Channel> {
     inner: S,

@@ -9,7 +9,8 @@ use crate::{
 };
 
 /// The line becomes the message, the class the code, and the error the source: `find::<Diagnosed>` gets
-/// it back. A status that the failure holds already keeps its code, message, details and metadata.
+/// it back. A status in the head of an answer that was made an error keeps its code, details and metadata;
+/// one that the failure holds already keeps its message, too.
 impl From<Diagnosed> for Status {
     fn from(error: Diagnosed) -> Self {
         let mut status = match find::<Self>(&error) {
@@ -19,11 +20,25 @@ impl From<Diagnosed> for Status {
                 held.details().to_vec().into(),
                 held.metadata().clone(),
             ),
-            None => Self::new(code(error.diagnosis()), error.to_string()),
+            None => answered(&error)
+                .unwrap_or_else(|| Self::new(code(error.diagnosis()), error.to_string())),
         };
         status.set_source(Arc::new(error));
         status
     }
+}
+
+/// Returns the failing status in the head of an answer that was made an error, with the line for message.
+fn answered(error: &Diagnosed) -> Option<Status> {
+    let status = Status::from_header_map(&error.response()?.headers)?;
+    (status.code() != Code::Ok).then(|| {
+        Status::with_details_and_metadata(
+            status.code(),
+            error.to_string(),
+            status.details().to_vec().into(),
+            status.metadata().clone(),
+        )
+    })
 }
 
 /// Returns the [status code](https://grpc.io/docs/guides/status-codes/) for a failure without one.

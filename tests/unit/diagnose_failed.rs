@@ -18,7 +18,9 @@ fn call(method: &str, recorder: Option<&CallRecorder>) -> Call {
     if let Some(recorder) = recorder {
         request.extensions_mut().insert(recorder.clone());
     }
-    Call::of(&Arc::new(Config::new(false)), &request)
+    let mut call = Call::before(&Arc::new(Config::new(false)), &request);
+    call.take(&request);
+    call
 }
 
 fn retried(attempts: u32, delivery: Delivery) -> Retried {

@@ -46,6 +46,40 @@ fn edge() -> impl Strategy<Value = &'static str> {
     ])
 }
 
+/// What looks like a secret, and what is called one.
+const SHAPED: &[&str] = &[
+    "Bearer abcdefgh1",
+    "bearer tok_12345678",
+    "basic dXNlcjpwYXNzd29yZA==",
+    "BASIC dXNlcjpwYXNzd29yZA==",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+    "AKIAABCDEFGHIJKL",
+    "ASIAABCDEFGHIJKL",
+    "AIzaabcdefghijklmnopqrstuvwx",
+    "SG.abcdefghijklmnopqrstuvwx",
+    "dop_v1_0123456789abcdef",
+    "ghp_0123456789abcdef",
+    "github_pat_0123456789abcdef",
+    "glpat-0123456789ab",
+    "hf_0123456789abcdef",
+    "npm_0123456789abcdef",
+    "pypi-0123456789abcdef",
+    "rk_live_01234567",
+    "sk-012345",
+    "sk_test_01234567",
+    "shpat_0123456789abcdef",
+    "whsec_0123456789ab",
+    "xoxb-01234567",
+    "xapp-01234567",
+    "ya29.0123456789abcdef",
+    "password=hunter22",
+    "client_secret='hunter22'",
+    "\"token\": \"hunter22\"",
+    "https://user:pass@host/path?a=b",
+    "/hooks/T0aB1cD2eF3gH4iJ5kL6mN7o",
+    "/bot123456:AAF-abc",
+];
+
 fn percent(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
@@ -164,11 +198,83 @@ proptest! {
     }
 
     #[test]
+    fn what_is_called_harmless_is_what_scrubbing_and_tidying_leave_as_it_is(
+        pieces in proptest::collection::vec(
+            prop_oneof![
+                4 => "[a-zA-Z0-9_]{1,8}",
+                3 => Just(" ".to_owned()),
+                2 => "[ -~]{0,3}",
+                1 => around(),
+                2 => proptest::sample::select(SHAPED).prop_map(str::to_owned),
+            ],
+            0..8,
+        ),
+        secret in "[a-z]{8,12}",
+    ) {
+        let text = pieces.concat();
+        let secrets = Secrets::default();
+        let scrubber = Scrubber::new(&secrets, Address::default());
+        if scrubber.is_harmless(&text) {
+            prop_assert_eq!(&scrubber.scrub(&text), &text);
+            prop_assert_eq!(&crate::text::one_line(&text), &text);
+        }
+        // Nothing is, where something was sent.
+        let secrets = Secrets::of(&headers(&[("x-api-key", &secret)]), &[]);
+        prop_assert!(!Scrubber::new(&secrets, Address::default()).is_harmless(&text));
+    }
+
+    #[test]
+    fn a_path_that_is_called_plain_is_one_without_secrets(
+        pieces in proptest::collection::vec(
+            prop_oneof![
+                4 => "[a-zA-Z0-9_.~-]{1,30}",
+                4 => Just("/".to_owned()),
+                1 => "[!-~]{0,3}",
+                1 => any::<String>(),
+                2 => proptest::sample::select(SHAPED).prop_map(str::to_owned),
+            ],
+            0..8,
+        ),
+    ) {
+        let path = pieces.concat();
+        if crate::path::is_plain(&path) {
+            prop_assert_eq!(&crate::path::redact_path(&path), &path);
+        }
+    }
+
+    #[test]
     fn scrubbing_twice_is_scrubbing_once(pieces in proptest::collection::vec(around(), 0..8), cookie in "[a-c =;]{0,60}") {
         let secrets = Secrets::of(&headers(&[("cookie", &cookie)]), &[]);
         let text = pieces.concat();
         let shown = scrub(&text, &secrets, None);
         prop_assert_eq!(&scrub(&shown, &secrets, None), &shown, "from {:?}", text);
+    }
+}
+
+#[test]
+fn most_texts_and_paths_are_told_to_be_harmless() {
+    let secrets = Secrets::default();
+    let scrubber = Scrubber::new(&secrets, Address::default());
+    for text in [
+        "no module named 'billing'",
+        "not_found",
+        "Rate exceeded; try (again) later.",
+    ] {
+        assert!(scrubber.is_harmless(text), "{text}");
+    }
+    for text in SHAPED {
+        assert!(!scrubber.is_harmless(text), "{text}");
+        assert!(!scrubber.is_harmless(&format!("see 'a' ({text}")), "{text}");
+        assert!(!crate::path::is_plain(&format!("/a/{text}")) || text.contains(['=', '?', '"']));
+    }
+    for path in [
+        "/",
+        "",
+        "*",
+        "/api/modules/42",
+        "/a/b/c/d/e/f/g/h/i/j/k/l/m/n",
+    ] {
+        assert!(crate::path::is_plain(path), "{path}");
     }
 }
 

@@ -1,4 +1,5 @@
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -37,7 +38,7 @@ fn credentials_are_told_by_the_name_of_their_header() {
         "x-registry-auth",
         "x-jwt",
     ] {
-        let kind = Kind::of(&HeaderName::from_static(name));
+        let kind = Kind::of(name);
         assert_eq!(kind, Kind::Credential, "{name}");
     }
     for name in [
@@ -58,7 +59,7 @@ fn credentials_are_told_by_the_name_of_their_header() {
         "x-amz-meta-description",
         "x-request-id",
     ] {
-        let kind = Kind::of(&HeaderName::from_static(name));
+        let kind = Kind::of(name);
         assert_eq!(kind, Kind::Ordinary, "{name}");
     }
 }
@@ -130,4 +131,61 @@ fn a_session_that_is_marked_sensitive_is_remembered_too() {
     ));
     session.set_sensitive(true);
     assert!(sighted(&session, &[]));
+}
+
+/// How the names of credentials end, and what else names end in.
+const LAST: &[&str] = &[
+    "token",
+    "cookie",
+    "secret",
+    "password",
+    "auth",
+    "jwt",
+    "-jwt",
+    "-key",
+    "apikey",
+    "signature",
+    "credentials",
+    "authorization",
+    "idempotency-key",
+    "session-id",
+    "mcp-session-id",
+    "connection",
+];
+
+proptest! {
+    #[test]
+    fn what_is_told_by_four_letters_is_what_a_look_at_whole_names_tells(
+        names in proptest::collection::vec(
+            ("[a-z0-9-]{0,12}", proptest::option::of(proptest::sample::select(LAST)), "[!-~]{0,20}", any::<bool>()),
+            0..6,
+        ),
+        mine in any::<bool>(),
+    ) {
+        let mut headers = HeaderMap::new();
+        for (start, end, value, sensitive) in names {
+            let Ok(name) = HeaderName::try_from(start + end.unwrap_or_default()) else {
+                continue;
+            };
+            let mut value = HeaderValue::try_from(value).unwrap();
+            value.set_sensitive(sensitive);
+            headers.append(name, value);
+        }
+        let extra = match headers.keys().next() {
+            Some(name) if mine => vec![name.clone()],
+            _ => Vec::new(),
+        };
+        let mut expected = Vec::new();
+        for (name, value) in &headers {
+            let kind = Kind::of(name.as_str());
+            prop_assert!(kind == Kind::Ordinary || Kind::may_matter(name.as_str()), "{name}");
+            if is_secret(kind, name, value, &extra) {
+                let text = value.to_str().unwrap().to_owned();
+                expected.push((name.as_str().ends_with("cookie"), text));
+            }
+        }
+        prop_assert_eq!(values(&Secrets::of(&headers, &extra)), expected);
+        let session = headers.contains_key(MCP_SESSION_ID);
+        prop_assert_eq!(Sighted::in_headers(&headers, &extra).has_mcp_session, session);
+    }
 }

@@ -132,6 +132,26 @@ async fn a_status_of_the_server_reaches_the_caller_and_is_classed() {
 }
 
 #[tokio::test]
+async fn a_status_that_is_made_an_error_has_the_line_and_keeps_its_code() {
+    let channel = endpoint(greeter::serve().await).connect_lazy();
+    let diagnose = DiagnoseLayer::new()
+        .inspect(Protocol::Grpc)
+        .error_for_status(true);
+    let stack = ClientStack::new(Duration::from_secs(30)).diagnose(diagnose);
+    for code in [Code::NotFound, Code::Unavailable, Code::Aborted] {
+        let name = (code as i32).to_string();
+        let status = greet(&stack, channel.clone(), &name).await.unwrap_err();
+        assert_eq!(status.code(), code);
+        assert_eq!(
+            status.message(),
+            "POST /greeter.Greeter/Hello failed (200 OK): no such name"
+        );
+        let diagnosed = find::<Diagnosed>(&status).unwrap();
+        assert!(diagnosed.diagnosis().code().is_some());
+    }
+}
+
+#[tokio::test]
 async fn a_stream_that_fails_after_its_messages_is_classed_by_its_trailers() {
     let channel = endpoint(greeter::serve().await).connect_lazy();
     let calls = RecentCalls::new(10);

@@ -1,0 +1,155 @@
+//! The diagnosis of an answer.
+
+use std::{borrow::Cow, time::Duration};
+
+use http::{HeaderMap, StatusCode, response::Parts};
+
+use super::{call::Call, config::HintWith, peeked::Prefix};
+use crate::{
+    class::{ErrorClass, FaultDomain},
+    classify::classify,
+    diagnosis::Diagnosis,
+    excerpt::{Excerpt, Plan},
+    extract::{Extracted, Kind},
+    headers::Head,
+    hint::hint,
+    outcome::{Delivery, Facts, Outcome},
+    redact::Scrubber,
+    retried::Retried,
+    retry_after::retry_after,
+    text::{cut, one_line},
+    texts::Texts,
+};
+
+/// How many characters of a server's code are kept.
+const CODE_CAP: usize = 120;
+
+impl Call {
+    /// Puts together what is known of an answer.
+    pub(super) fn answered(
+        &self,
+        parts: &Parts,
+        head: Head<'_>,
+        facts: Facts,
+        extracted: Extracted<'_>,
+        prefix: &Prefix<'_>,
+    ) -> Diagnosis {
+        let address = self.remembered.target.address();
+        let mut scrubber = Scrubber::new(&self.remembered.secrets, address);
+        if !prefix.is_complete || extracted.is_shortened() {
+            scrubber = scrubber.of_cut_texts();
+        }
+        let retried = parts.extensions.get::<Retried>();
+        let plan = |is_json| Plan {
+            is_json,
+            cap: self.config.excerpt_cap,
+            unread: prefix.unread,
+        };
+        let excerpt = |is_json| Excerpt::of(&extracted.text, plan(is_json), &scrubber);
+        let (excerpt, body) = match extracted.kind {
+            Kind::None | Kind::Omitted(_) => (Excerpt::default(), ""),
+            Kind::Json => excerpt(true),
+            Kind::Plain => excerpt(false),
+        };
+        let message = extracted.message.map(|text| tidy(&scrubber, text));
+        let code = extracted.code.map(|text| cut_code(tidy(&scrubber, text)));
+        let request_id = head.request_id.map(|id| tidy(&scrubber, Cow::Borrowed(id)));
+        let outcome = self.answered_outcome(parts.status, &facts);
+        let delivery = retried.map_or(Delivery::Answered, Retried::delivery);
+        let retry_after = head
+            .has_wait
+            .then(|| now_retry_after(&parts.headers))
+            .flatten();
+        let indeterminate = self.is_indeterminate(delivery);
+        let diagnosis = Diagnosis {
+            endpoint: self.printed(&address),
+            outcome,
+            texts: Texts::new([
+                message.as_deref().unwrap_or_default(),
+                code.as_deref().unwrap_or_default(),
+                request_id.as_deref().unwrap_or_default(),
+                body,
+            ]),
+            excerpt,
+            omitted: match extracted.kind {
+                Kind::Omitted(what) => Some(what),
+                Kind::None | Kind::Json | Kind::Plain => None,
+            },
+            hint: hint(outcome, indeterminate, retry_after, None),
+            cause: None,
+            not_sent: false,
+            delivery,
+            attempts: retried.map_or(facts.requests, Retried::attempts).max(1),
+            timeout: None,
+            retry_after,
+            indeterminate,
+            headers: head.shown.scrubbed(&scrubber),
+            line_cap: self.config.line_cap,
+        };
+        // Made where it is returned: it is too large to be moved for nothing.
+        match &self.config.hint_with {
+            None => diagnosis,
+            Some(hook) => hinted(diagnosis, &**hook),
+        }
+    }
+
+    fn answered_outcome(&self, status: StatusCode, facts: &Facts) -> Outcome {
+        let outcome = classify(None, facts)
+            // A status that only the user's own rule calls a failure.
+            .unwrap_or(Outcome::new(
+                ErrorClass::Http,
+                FaultDomain::Upstream,
+                Some(status),
+            ));
+        if !self.config.is_server {
+            return outcome;
+        }
+        let domain = if status.is_server_error() {
+            FaultDomain::Proxy
+        } else if status.is_client_error() {
+            FaultDomain::Client
+        } else {
+            // It said so itself.
+            FaultDomain::Proxy
+        };
+        Outcome::new(outcome.class(), domain, Some(status))
+    }
+}
+
+/// Lets a hook give the hint.
+#[cold]
+fn hinted(mut diagnosis: Diagnosis, hook: &HintWith) -> Diagnosis {
+    if let Some(hint) = hook(&diagnosis) {
+        diagnosis.hint = Some(hint.into());
+    }
+    diagnosis
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a date in a header is measured against the wall clock"
+)]
+fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
+    retry_after(headers, std::time::SystemTime::now())
+}
+
+/// Removes secrets, then line breaks.
+fn tidy<'a>(scrubber: &Scrubber<'_>, text: Cow<'a, str>) -> Cow<'a, str> {
+    if scrubber.is_harmless(&text) {
+        return text;
+    }
+    let scrubbed = scrubber.scrub(&text);
+    let line = match (&scrubbed, one_line(&scrubbed)) {
+        (_, Cow::Owned(line)) => line,
+        (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => return text,
+        (_, Cow::Borrowed(line)) => line.to_owned(),
+    };
+    Cow::Owned(line)
+}
+
+fn cut_code(code: Cow<'_, str>) -> Cow<'_, str> {
+    match cut(&code, CODE_CAP) {
+        (_, false) => code,
+        (kept, true) => Cow::Owned(format!("{kept}…")),
+    }
+}
