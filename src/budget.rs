@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use crate::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 
 /// What a token is worth in savings. A call deposits a number of these: its percentage.
 const SAVED_TOKEN: u64 = 100;

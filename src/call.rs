@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{OnceLock, PoisonError},
     time::SystemTime,
 };
 
@@ -16,6 +16,7 @@ use crate::{
     outcome::{Delivery, Facts, Outcome},
     record::PathTemplate,
     retried::Retried,
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 /// The notes of one call, as a request extension that every layer of the stack can find.

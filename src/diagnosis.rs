@@ -14,7 +14,7 @@ use crate::{
     line::{self, PrintedPath},
     outcome::{Delivery, Outcome},
     payload::Payload,
-    retried::Retried,
+    retried::{Retried, StopReason},
     texts::{Text, Texts},
 };
 
@@ -38,6 +38,7 @@ pub struct Diagnosis {
     pub(crate) not_sent: bool,
     pub(crate) delivery: Delivery,
     pub(crate) attempts: u32,
+    pub(crate) stop: Option<StopReason>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) indeterminate: bool,
@@ -110,6 +111,12 @@ impl Diagnosis {
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.attempts
+    }
+
+    /// Returns why there were no more, if a failure of a kind that is repeated was given up.
+    #[must_use]
+    pub fn stop(&self) -> Option<StopReason> {
+        self.stop
     }
 
     /// Returns the limit of time that ran out, if one did and it is known.

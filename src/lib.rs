@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// For a model checker (`tests/loom`) the crate is built without its own tests.
+#![cfg(not(all(test, feature = "model")))]
 
 // The servers of the tests are shared by unit tests, where this crate has no name otherwise.
 #[cfg(test)]
@@ -12,7 +14,6 @@ mod compositions {}
 
 // Vocabulary: plain data.
 mod argument;
-mod atomic;
 mod attempt;
 mod attempts;
 mod call;
@@ -30,6 +31,7 @@ mod request_timeout;
 mod retried;
 mod retry_marks;
 mod secret_shape;
+mod sync;
 mod target;
 mod text;
 mod texts;
@@ -90,6 +92,16 @@ pub mod tonic;
 
 // The roof.
 pub mod stack;
+
+// For tests, of this crate too.
+#[cfg(feature = "test-util")]
+#[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
+pub mod test_util;
+
+// What the models of `tests/loom` need beside the public API.
+#[cfg(feature = "model")]
+#[path = "../tests/loom/src/budget.rs"]
+pub mod model_budget;
 
 // Only words.
 pub mod guide;

@@ -185,7 +185,13 @@ pub(crate) fn write_report(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::R
             }
         ),
     )?;
-    row("attempts", format_args!("{}", diagnosis.attempts))?;
+    match diagnosis.stop {
+        Some(stop) => row(
+            "attempts",
+            format_args!("{}, then no more: {stop}", diagnosis.attempts),
+        )?,
+        None => row("attempts", format_args!("{}", diagnosis.attempts))?,
+    }
     if let Some(timeout) = diagnosis.timeout {
         row("timeout", format_args!("{timeout:?}"))?;
     }

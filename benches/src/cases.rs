@@ -7,8 +7,8 @@ use tower::{
     timeout::TimeoutLayer as TowerTimeoutLayer, util::MapErrLayer,
 };
 use tower_diagnose::{
-    CallRecord, ClientStack, DiagnoseLayer, DispatchLayer, RecorderLayer, RetryLayer, ServerStack,
-    TimeoutLayer,
+    CallRecord, ClientStack, DiagnoseLayer, DispatchLayer, RecorderLayer, RespondLayer, RetryLayer,
+    ServerStack, TimeoutLayer,
 };
 use tower_http::{
     timeout::TimeoutLayer as HttpTimeoutLayer,
@@ -17,15 +17,19 @@ use tower_http::{
 use tower_resilience_retry::RetryLayer as ResilienceRetryLayer;
 use tower_resilience_timelimiter::TimeLimiterLayer;
 
-use crate::{bare::Bare, peers::CloneAndRepeat, requests::Body};
+use crate::{
+    bare::Bare,
+    peers::{CloneAndRepeat, by_hand},
+    requests::Body,
+};
 
 /// Runs over the service of a case, whatever its type.
-pub trait Visitor {
+pub trait Visitor<B = Body> {
     type Output;
 
     fn visit<S, R>(self, service: S) -> Self::Output
     where
-        S: Service<http::Request<Body>, Response = http::Response<R>>,
+        S: Service<http::Request<B>, Response = http::Response<R>>,
         S::Error: Into<BoxError>,
         R: http_body::Body;
 }
@@ -50,14 +54,18 @@ pub const OURS: &[&str] = &[
     "diagnose",
     "retry",
     "retry, sent only",
+    "recorder",
     "recorder and dispatch",
     "client stack",
+    "client stack, attempt limit",
     "client stack, sent only",
     "client stack, recorded",
+    "respond",
     "server stack",
 ];
 
 const LIMIT: Duration = Duration::from_secs(30);
+const ATTEMPT: Duration = Duration::from_secs(25);
 
 /// Builds the service called `name` over one that is Pending `pending` times.
 pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Output> {
@@ -81,7 +89,9 @@ pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Outpu
             let status = http::StatusCode::REQUEST_TIMEOUT;
             visitor.visit(HttpTimeoutLayer::with_status_code(status, LIMIT).layer(bare))
         }
-        "tower retry" => visitor.visit(TowerRetryLayer::new(CloneAndRepeat::new()).layer(bare)),
+        "tower retry" => {
+            visitor.visit(TowerRetryLayer::new(CloneAndRepeat::without_budget()).layer(bare))
+        }
         "tower retry, budget" => {
             visitor.visit(TowerRetryLayer::new(CloneAndRepeat::with_budget()).layer(bare))
         }
@@ -96,13 +106,7 @@ pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Outpu
                 .make_span_with(DefaultMakeSpan::new())
                 .layer(bare),
         ),
-        "by hand" => visitor.visit(
-            ServiceBuilder::new()
-                .layer(TraceLayer::new_for_http())
-                .layer(TowerRetryLayer::new(CloneAndRepeat::with_budget()))
-                .layer(TowerTimeoutLayer::new(LIMIT))
-                .service(bare),
-        ),
+        "by hand" => visitor.visit(by_hand(LIMIT).service(bare)),
         "resilience retry" => visitor.visit(repeat().layer(bare)),
         "resilience time limiter" => visitor.visit(time_limiter().layer(bare)),
         // Its limiter has an error type of its own, which its retries have to be told of.
@@ -114,10 +118,14 @@ pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Outpu
         "diagnose" => visitor.visit(DiagnoseLayer::new().layer(bare)),
         "retry" => visitor.visit(RetryLayer::new().layer(bare)),
         "retry, sent only" => visitor.visit(RetryLayer::new().repeat_unsent(false).layer(bare)),
+        "recorder" => visitor.visit(RecorderLayer::new(nothing).layer(bare)),
         "recorder and dispatch" => {
             visitor.visit(RecorderLayer::new(nothing).layer(DispatchLayer::new().layer(bare)))
         }
         "client stack" => visitor.visit(ClientStack::new(LIMIT).layer(bare)),
+        "client stack, attempt limit" => {
+            visitor.visit(ClientStack::new(LIMIT).attempt_timeout(ATTEMPT).layer(bare))
+        }
         "client stack, sent only" => {
             let retry = RetryLayer::new().repeat_unsent(false);
             visitor.visit(ClientStack::new(LIMIT).retry(retry).layer(bare))
@@ -125,6 +133,7 @@ pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Outpu
         "client stack, recorded" => {
             visitor.visit(ClientStack::new(LIMIT).record(nothing).layer(bare))
         }
+        "respond" => visitor.visit(RespondLayer::new().layer(bare)),
         "server stack" => visitor.visit(ServerStack::new(LIMIT).layer(bare)),
         _ => return None,
     })

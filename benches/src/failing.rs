@@ -4,18 +4,23 @@ use std::{
     convert::Infallible,
     future::{Future, Ready, ready},
     hint::black_box,
-    pin::{Pin, pin},
-    process::{Command, ExitCode, Stdio},
+    pin::pin,
+    process::ExitCode,
     task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
-use http_body::{Body, Frame, SizeHint};
+use http_body::Body;
 use http_body_util::BodyExt;
-use stats_alloc::Region;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region};
 use tower::{Layer, Service};
 use tower_diagnose::{DiagnoseLayer, ResponseExt};
+
+use crate::{
+    callgrind,
+    framed::{FRAME, Framed},
+};
 
 /// What the server answers.
 const BODIES: [&str; 7] = [
@@ -31,37 +36,7 @@ const BODIES: [&str; 7] = [
 /// How it is told. The first is the bare answer, read to its end.
 const WAYS: [&str; 4] = ["drained", "naive", "layer", "layer, line"];
 
-/// How many bytes a frame has at most, as a client over a socket hands them out.
-const FRAME: usize = 16 * 1024;
-
 const WARM_UP: u32 = 50;
-
-/// A body of static bytes in frames.
-struct Framed(Bytes);
-
-impl Body for Framed {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.0.is_empty() {
-            return Poll::Ready(None);
-        }
-        let len = self.0.len().min(FRAME);
-        Poll::Ready(Some(Ok(Frame::data(self.0.split_to(len)))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.len() as u64)
-    }
-}
 
 #[derive(Clone)]
 struct Answering {
@@ -233,7 +208,7 @@ impl Cost {
         let calls = if body == "html 1m" { 200 } else { 2_000 };
         drive(way, body, WARM_UP);
         let count = |calls| {
-            let region = Region::new(crate::ALLOCATOR);
+            let region = Region::new(&INSTRUMENTED_SYSTEM);
             drive(way, body, calls);
             let change = region.change();
             change.allocations + change.reallocations
@@ -247,7 +222,7 @@ impl Cost {
         });
         Self {
             nanoseconds: least.min().unwrap_or_default().as_nanos() as f64 / f64::from(calls),
-            instructions: instructions(way, body),
+            instructions: callgrind::instructions(&["failing", way, body], 200),
             allocations,
         }
     }
@@ -261,27 +236,6 @@ impl Cost {
             self.nanoseconds, self.allocations
         )
     }
-}
-
-/// Instructions of one call, by callgrind: two runs that differ only in the number of calls.
-fn instructions(way: &str, body: &str) -> Option<f64> {
-    const CALLS: u32 = 200;
-    let collected = |calls: u32| -> Option<u64> {
-        let output = Command::new("valgrind")
-            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .arg(std::env::current_exe().ok()?)
-            .args(["failing", way, body, &calls.to_string()])
-            .stdin(Stdio::null())
-            .output()
-            .ok()?;
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        text.lines().find_map(|line| {
-            let (_, count) = line.split_once("Collected : ")?;
-            count.trim().parse().ok()
-        })
-    };
-    let more = collected(2 * CALLS)?.saturating_sub(collected(CALLS)?);
-    Some(more as f64 / f64::from(CALLS))
 }
 
 pub fn print() -> ExitCode {

@@ -3,17 +3,19 @@
 use std::{
     future::poll_fn,
     hint::black_box,
-    pin::pin,
-    process::{Command, ExitCode, Stdio},
+    pin::{Pin, pin},
+    process::ExitCode,
     task::Poll,
     time::Duration,
 };
 
 use http_body_util::BodyExt;
-use stats_alloc::Region;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region};
+use tokio::time::Sleep;
 use tower::{BoxError, Service, ServiceExt};
 
 use crate::{
+    callgrind,
     cases::{self, Visitor},
     requests::{Body, Configured, Shape},
 };
@@ -35,79 +37,105 @@ pub struct Case {
     pub pending: u32,
 }
 
-/// Drives `calls` calls one after the other in a runtime that has an earlier timer already.
+/// What makes so many calls.
+pub type Calls<'a> = &'a mut dyn FnMut(u64);
+
+/// Calls a service one call after the other, hands what makes the calls to `around`, and returns what
+/// that returns and the bytes of the future.
+pub fn one_by_one<S, B, R, T>(
+    mut service: S,
+    build: impl Fn(u64) -> http::Request<B>,
+    around: impl FnOnce(Calls<'_>) -> T,
+) -> (T, usize)
+where
+    S: Service<http::Request<B>, Response = http::Response<R>>,
+    R: http_body::Body,
+{
+    let runtime = runtime();
+    let mut future_bytes = 0;
+    let mut drive = |calls: u64| {
+        runtime.block_on(async {
+            let mut earlier = pin!(earlier());
+            register(earlier.as_mut()).await;
+            for number in 0..calls {
+                let request = build(number);
+                let Ok(service) = service.ready().await else {
+                    return;
+                };
+                // Made, polled and dropped in one place: what is moved is moved by the layers.
+                let mut future = pin!(service.call(request));
+                future_bytes = size_of_val(&*future);
+                let Ok(response) = future.as_mut().await else {
+                    return;
+                };
+                // A call ends where its body does.
+                let mut body = pin!(response.into_body());
+                while let Some(Ok(frame)) = body.frame().await {
+                    black_box(&frame);
+                }
+            }
+        });
+    };
+    drive(WARM_UP);
+    (around(&mut drive), future_bytes)
+}
+
+pub fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap()
+}
+
+/// A timer for what is measured to be later than. A registration where none is earlier wakes the driver
+/// by a system call. It is never due, so that no call pays for firing it.
+pub fn earlier() -> Sleep {
+    tokio::time::sleep(EARLIER)
+}
+
+/// Registers [`earlier`].
+pub async fn register(mut earlier: Pin<&mut Sleep>) {
+    poll_fn(|cx| {
+        let _ = earlier.as_mut().poll(cx);
+        Poll::Ready(())
+    })
+    .await;
+}
+
 struct Drive<F> {
     shape: Shape,
-    calls: u64,
     around: F,
 }
 
-impl<T, F: FnOnce(&mut dyn FnMut(u64)) -> T> Visitor for Drive<F> {
+impl<T, F: FnOnce(Calls<'_>) -> T> Visitor for Drive<F> {
     type Output = (T, usize);
 
-    fn visit<S, R>(self, mut service: S) -> Self::Output
+    fn visit<S, R>(self, service: S) -> Self::Output
     where
         S: Service<http::Request<Body>, Response = http::Response<R>>,
         S::Error: Into<BoxError>,
         R: http_body::Body,
     {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .unwrap();
-        let configured = Configured::new();
-        let shape = self.shape;
-        let mut future_bytes = 0;
-        let mut drive = |calls: u64| {
-            runtime.block_on(async {
-                // A registration where no timer is earlier wakes the driver by a system call. It is
-                // never due, so that no call pays for firing it.
-                let mut earlier = pin!(tokio::time::sleep(EARLIER));
-                poll_fn(|cx| {
-                    let _ = earlier.as_mut().poll(cx);
-                    Poll::Ready(())
-                })
-                .await;
-                for number in 0..calls {
-                    let request = shape.build(&configured, number);
-                    let Ok(service) = service.ready().await else {
-                        return;
-                    };
-                    // Made, polled and dropped in one place: what is moved is moved by the layers.
-                    let mut future = pin!(service.call(request));
-                    future_bytes = size_of_val(&*future);
-                    let Ok(response) = future.as_mut().await else {
-                        return;
-                    };
-                    // A call ends where its body does.
-                    let mut body = pin!(response.into_body());
-                    while let Some(Ok(frame)) = body.frame().await {
-                        black_box(&frame);
-                    }
-                }
-            });
-        };
-        drive(WARM_UP);
-        let result = (self.around)(&mut drive);
-        drive(self.calls);
-        (result, future_bytes)
+        let configured = Configured::default();
+        let build = |number| self.shape.build(&configured, number);
+        one_by_one(service, build, self.around)
     }
 }
 
 impl Case {
     /// Bytes of the future over one of four bytes.
     pub fn future_bytes(self) -> usize {
-        self.drive(0, |_| ()).1
+        self.drive(|_| ()).1
     }
 
     /// Allocations of one call.
     pub fn allocations(self) -> f64 {
         const CALLS: u32 = 500;
-        let count = self.drive(0, |drive| {
-            let empty = Region::new(crate::ALLOCATOR);
+        let count = self.drive(|drive| {
+            let empty = Region::new(&INSTRUMENTED_SYSTEM);
             drive(0);
             let around = empty.change().allocations;
-            let region = Region::new(crate::ALLOCATOR);
+            let region = Region::new(&INSTRUMENTED_SYSTEM);
             drive(u64::from(CALLS));
             region.change().allocations.saturating_sub(around)
         });
@@ -127,7 +155,7 @@ impl Case {
 
     fn nanoseconds(self) -> f64 {
         const CALLS: u32 = 10_000;
-        let (elapsed, _) = self.drive(0, |drive| {
+        let (elapsed, _) = self.drive(|drive| {
             let started = tokio::time::Instant::now();
             drive(u64::from(CALLS));
             started.elapsed()
@@ -135,33 +163,17 @@ impl Case {
         elapsed.as_nanos() as f64 / f64::from(CALLS)
     }
 
-    /// Instructions of one call, by callgrind: two runs that differ only in the number of calls.
+    /// Instructions of one call.
     pub fn instructions(self, calls: u64) -> Option<f64> {
-        let few = self.collected(calls)?;
-        let many = self.collected(calls * 2)?;
-        Some(many.saturating_sub(few) as f64 / calls as f64)
+        let pending = self.pending.to_string();
+        callgrind::instructions(&["case", self.name, self.shape.name(), &pending], calls)
     }
 
-    fn collected(self, calls: u64) -> Option<u64> {
-        let output = Command::new("valgrind")
-            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .arg(std::env::current_exe().ok()?)
-            .args(["case", self.name, self.shape.name()])
-            .args([self.pending.to_string(), calls.to_string()])
-            .stdin(Stdio::null())
-            .output()
-            .ok()?;
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        text.lines().find_map(|line| {
-            let (_, count) = line.split_once("Collected : ")?;
-            count.trim().parse().ok()
-        })
-    }
-
-    fn drive<T>(self, calls: u64, around: impl FnOnce(&mut dyn FnMut(u64)) -> T) -> (T, usize) {
+    /// Makes the service, warms it up and hands what makes a number of calls to `around`. Returns what
+    /// that returns, and the bytes of the future.
+    pub fn drive<T>(self, around: impl FnOnce(Calls<'_>) -> T) -> (T, usize) {
         let drive = Drive {
             shape: self.shape,
-            calls,
             around,
         };
         cases::with(self.name, self.pending, drive).expect("every case of the table has a service")
@@ -169,17 +181,14 @@ impl Case {
 }
 
 /// What a run under callgrind executes.
+#[must_use]
 pub fn run_case(name: &str, shape: &str, pending: &str, calls: &str) -> ExitCode {
     let shape = Shape::ALL.into_iter().find(|known| known.name() == shape);
     let (Some(shape), Ok(pending), Ok(calls)) = (shape, pending.parse(), calls.parse()) else {
         return ExitCode::from(2);
     };
-    let drive = Drive {
-        shape,
-        calls,
-        around: |_: &mut dyn FnMut(u64)| (),
-    };
-    match cases::with(name, pending, drive) {
+    let around = |drive: Calls<'_>| drive(calls);
+    match cases::with(name, pending, Drive { shape, around }) {
         Some(_) => ExitCode::SUCCESS,
         None => ExitCode::from(2),
     }

@@ -2,18 +2,34 @@
 
 use std::{future, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
 use tower::{
-    BoxError,
+    BoxError, ServiceBuilder,
+    layer::util::{Identity, Stack},
     retry::{
-        Policy,
+        Policy, RetryLayer,
         budget::{Budget, TpsBudget},
     },
+    timeout::TimeoutLayer,
+};
+use tower_http::{
+    classify::{ServerErrorsAsFailures, SharedClassifier},
+    trace::TraceLayer,
 };
 
-use crate::requests::Body;
+/// Tracing, retries within a budget, a limit for each attempt: the first is outside.
+type ByHand =
+    Stack<TimeoutLayer, Stack<RetryLayer<CloneAndRepeat>, Stack<HttpTraceLayer, Identity>>>;
+type HttpTraceLayer = TraceLayer<SharedClassifier<ServerErrorsAsFailures>>;
+
+/// What people put together of tower and tower-http.
+#[must_use]
+pub fn by_hand(limit: Duration) -> ServiceBuilder<ByHand> {
+    ServiceBuilder::new()
+        .layer(TraceLayer::new_for_http())
+        .layer(RetryLayer::new(CloneAndRepeat::with_budget()))
+        .layer(TimeoutLayer::new(limit))
+}
 
 /// Repeats on an error or a 5xx, up to twice, by cloning the whole request, as the documentation of
 /// tower shows it.
@@ -24,13 +40,15 @@ pub struct CloneAndRepeat {
 }
 
 impl CloneAndRepeat {
-    pub fn new() -> Self {
+    #[must_use]
+    pub fn without_budget() -> Self {
         Self {
             left: 2,
             budget: None,
         }
     }
 
+    #[must_use]
     pub fn with_budget() -> Self {
         let budget = TpsBudget::new(Duration::from_secs(10), 10, 0.2);
         Self {
@@ -40,13 +58,13 @@ impl CloneAndRepeat {
     }
 }
 
-impl Policy<Request<Body>, Response<Full<Bytes>>, BoxError> for CloneAndRepeat {
+impl<B: Clone, R> Policy<Request<B>, Response<R>, BoxError> for CloneAndRepeat {
     type Future = future::Ready<()>;
 
     fn retry(
         &mut self,
-        _: &mut Request<Body>,
-        result: &mut Result<Response<Full<Bytes>>, BoxError>,
+        _: &mut Request<B>,
+        result: &mut Result<Response<R>, BoxError>,
     ) -> Option<Self::Future> {
         if result
             .as_ref()
@@ -69,7 +87,7 @@ impl Policy<Request<Body>, Response<Full<Bytes>>, BoxError> for CloneAndRepeat {
         Some(future::ready(()))
     }
 
-    fn clone_request(&mut self, request: &Request<Body>) -> Option<Request<Body>> {
+    fn clone_request(&mut self, request: &Request<B>) -> Option<Request<B>> {
         Some(request.clone())
     }
 }

@@ -75,7 +75,7 @@ impl Cost {
     }
 }
 
-const SHAPES: usize = Shape::ALL.len();
+const SHAPES: usize = Shape::TABLED.len();
 
 /// The rows of one table.
 struct Table(Vec<(&'static str, [Cost; SHAPES])>);
@@ -92,10 +92,10 @@ impl Table {
                 pending,
             };
             let costs = match rows.first() {
-                None => Shape::ALL.map(|shape| Cost::of(case(shape))),
+                None => Shape::TABLED.map(|shape| Cost::of(case(shape))),
                 Some((_, bare)) => {
                     let mut costs = *bare;
-                    for (cost, shape) in costs.iter_mut().zip(Shape::ALL) {
+                    for (cost, shape) in costs.iter_mut().zip(Shape::TABLED) {
                         *cost = Cost::added(case(shape), cost);
                     }
                     costs
@@ -135,7 +135,7 @@ impl Table {
 
 /// Prints the head of a table with a column for each shape between others.
 fn header(before: &[&str], after: &[&str]) {
-    let shapes = Shape::ALL.map(Shape::name);
+    let shapes = Shape::TABLED.map(Shape::name);
     let columns = [before, &shapes, after].concat();
     println!("| {} |", columns.join(" | "));
     let numbers = columns.len() - before.len();

@@ -80,6 +80,7 @@ impl Call {
             not_sent: false,
             delivery,
             attempts: retried.map_or(facts.requests, Retried::attempts).max(1),
+            stop: retried.map(Retried::stop),
             timeout: None,
             retry_after,
             indeterminate,

@@ -75,6 +75,7 @@ impl Call {
             attempts: retried
                 .map_or(facts.requests, |retried| retried.attempts())
                 .max(1),
+            stop: retried.map(|retried| retried.stop()),
             timeout: error
                 .and_then(find::<TimeoutError>)
                 .map(TimeoutError::limit),
@@ -96,6 +97,7 @@ impl Call {
         let mut diagnosis = below.clone();
         if let Some(retried) = error.and_then(find::<RetryError>).map(RetryError::retried) {
             diagnosis.attempts = retried.attempts();
+            diagnosis.stop = Some(retried.stop());
             diagnosis.delivery = retried.delivery();
         }
         diagnosis.line_cap = self.config.line_cap;

@@ -2,7 +2,7 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::PoisonError,
     task::{Context, Poll, Waker},
 };
 
@@ -11,6 +11,7 @@ use http::{HeaderMap, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 
 use super::snapshot::{Head, Snapshot};
+use crate::sync::{Arc, Mutex, MutexGuard};
 
 /// How many frames without any bytes are kept at most.
 const EMPTY_FRAMES: usize = 1024;

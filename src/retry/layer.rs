@@ -176,6 +176,45 @@ impl RetryLayer {
         self.with(|rules| rules.capture_connection = capture)
     }
 
+    /// Draws all jitter from `seed`, so that a test waits the same every time. Default: no two layers
+    /// draw alike.
+    ///
+    /// Clones of the layer, and its services, draw from one source: what a call gets depends on how many
+    /// were drawn before. With the feature `test-util`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use bytes::Bytes;
+    /// use http::Request;
+    /// use http_body_util::Empty;
+    /// use tokio::time::Instant;
+    /// use tower::{Layer, ServiceExt};
+    /// use tower_diagnose::{
+    ///     RetryLayer,
+    ///     test_util::{Ending, Upstream},
+    /// };
+    ///
+    /// async fn time_of_a_call(seed: u64) -> Duration {
+    ///     let client = RetryLayer::new().seed(seed).layer(Upstream::new([Ending::status(503)]));
+    ///     let began = Instant::now();
+    ///     client.oneshot(Request::new(Empty::<Bytes>::new())).await.unwrap();
+    ///     began.elapsed()
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// assert_eq!(time_of_a_call(7).await, time_of_a_call(7).await);
+    /// assert_ne!(time_of_a_call(7).await, time_of_a_call(8).await);
+    /// # }
+    /// ```
+    #[cfg(feature = "test-util")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        self.with(|rules| rules.random = Arc::new(crate::backoff::Random::seeded(seed)))
+    }
+
     /// Sets the limit for the whole call unless one was set.
     pub(crate) fn with_total_limit_if_unset(self, limit: Duration) -> Self {
         self.with(|rules| {

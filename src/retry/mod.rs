@@ -155,6 +155,11 @@ mod spare;
 mod terms;
 mod timer;
 
+// What the models of `tests/loom` need beside the public API.
+#[cfg(feature = "model")]
+#[path = "../../tests/loom/src/replay.rs"]
+pub mod model_replay;
+
 pub use future::ResponseFuture;
 pub use layer::RetryLayer;
 pub use replay::{ReplayBody, Superseded};

@@ -4,7 +4,6 @@ use std::{
     error::Error,
     fmt,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -16,7 +15,7 @@ use super::{
     kept::{Kept, Standing, Step, same, whole},
     snapshot::Head,
 };
-use crate::{endpoint::Endpoint, error::BoxError};
+use crate::{endpoint::Endpoint, error::BoxError, sync::Arc};
 
 /// The body that the retry layer hands to the service below: the caller's own, of which what was read
 /// is remembered, up to the layer's `replay_limit`, so that another attempt can send it again.

@@ -11,7 +11,6 @@ use crate::source::{code_of, crate_paths, names_crate, rust_files};
 const VOCABULARY: &[&str] = &[
     "eight",
     "argument",
-    "atomic",
     "attempt",
     "attempts",
     "call",
@@ -29,6 +28,7 @@ const VOCABULARY: &[&str] = &[
     "request_timeout",
     "retried",
     "secret_shape",
+    "sync",
     "target",
     "text",
     "texts",
@@ -80,7 +80,7 @@ const LAYERS: &[&str] = &[
     "diagnose", "dispatch", "recorder", "reqwest", "respond", "retry", "timeout", "tonic",
 ];
 
-const STACK: &[&str] = &["guide", "stack"];
+const STACK: &[&str] = &["guide", "model_budget", "stack", "test_util"];
 
 const FLOORS: [(&str, &[&str]); 4] = [
     ("vocabulary", VOCABULARY),

@@ -21,6 +21,7 @@ mod server_stack_ends;
 mod source;
 mod stack_send;
 mod support;
+mod test_util;
 
 mod relogin;
 mod respond;

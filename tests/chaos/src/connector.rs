@@ -10,7 +10,6 @@ use std::{
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
-    time::Duration,
 };
 
 use http::Uri;
@@ -92,8 +91,10 @@ impl Service<Uri> for Connector {
         let shared = Arc::clone(&self.shared);
         let number = shared.count.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
+            // From here on: the system may try for long to make it.
+            let count = Open::count(&shared.open);
             let link = shared.connect(number).await?;
-            Ok(TokioIo::new(link.counted(&shared.open)))
+            Ok(TokioIo::new(link.counted(count)))
         })
     }
 }
@@ -160,6 +161,3 @@ where
         }));
     }
 }
-
-/// The timer of the client's pool; the time between two looks at it does not matter.
-pub const POOL_IDLE: Duration = Duration::from_secs(90);

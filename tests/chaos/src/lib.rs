@@ -9,6 +9,7 @@ pub mod body;
 pub mod caller;
 pub mod check;
 pub mod connector;
+pub mod held;
 pub mod link;
 pub mod logs;
 pub mod panics;

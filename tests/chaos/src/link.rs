@@ -78,10 +78,10 @@ impl Link {
         (end(near), end(far))
     }
 
-    /// Counts this end for as long as it is held.
+    /// Keeps a count of this end for as long as it is held.
     #[must_use]
-    pub fn counted(mut self, counter: &Arc<AtomicUsize>) -> Self {
-        self._open = Some(Open::count(counter));
+    pub fn counted(mut self, count: Open) -> Self {
+        self._open = Some(count);
         self
     }
 

@@ -36,6 +36,10 @@ pub struct Plan {
     pub resends: bool,
     /// The client keeps connections for later calls.
     pub pools: bool,
+    /// How long it keeps one that nobody uses.
+    pub pool_idle: Duration,
+    /// How long the server waits for a client that says nothing.
+    pub patience: Option<Duration>,
 }
 
 /// One call.
@@ -110,6 +114,8 @@ impl Plan {
             longest_delay: *random.pick(&[limit / 10, limit / 3, limit]),
             resends: random.percent(80),
             pools: random.percent(85),
+            pool_idle: Duration::from_secs(90),
+            patience: None,
         }
     }
 

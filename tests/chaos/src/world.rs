@@ -21,7 +21,7 @@ use tower_diagnose::CallRecord;
 
 use crate::{
     caller::Stack,
-    connector::{Connector, Executor, POOL_IDLE, Way},
+    connector::{Connector, Executor, Way},
     link::Link,
     panics,
     plan::Plan,
@@ -73,7 +73,7 @@ impl World {
         let client = Client::builder(executor)
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(POOL_IDLE)
+            .pool_idle_timeout(plan.pool_idle)
             .pool_max_idle_per_host(if plan.pools { usize::MAX } else { 0 })
             .retry_canceled_requests(plan.resends)
             .http2_only(plan.http2)
@@ -86,6 +86,15 @@ impl World {
             open,
             accepting,
         }
+    }
+
+    /// Waits until the client holds no connection: nobody calls, and it keeps none for later.
+    ///
+    /// # Errors
+    ///
+    /// How many it still holds.
+    pub async fn at_rest(&self) -> Result<(), String> {
+        quiet(&AtomicUsize::new(0), &self.open, PATIENCE).await
     }
 
     /// Ends both, the client first, and returns the server.

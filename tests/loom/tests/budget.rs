@@ -1,7 +1,10 @@
 //! Every order in which threads can get at a budget.
 
 use loom::thread;
-use tower_diagnose_loom::{RetryBudget, deposit, withdraw};
+use tower_diagnose_loom::{
+    RetryBudget,
+    model_budget::{deposit, withdraw},
+};
 
 #[test]
 fn no_more_is_granted_than_there_is_and_no_less() {

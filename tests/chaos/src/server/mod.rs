@@ -41,6 +41,7 @@ impl Server {
             random.fork(1),
             self.plan.faults,
             self.plan.longest_delay,
+            self.plan.patience,
         );
         // Both ways of ending are fine.
         let _ = if self.plan.http2 {

@@ -1,14 +1,14 @@
 //! Writes to a connection, not always as it was told to.
 
-use std::time::Duration;
+use std::{future::Future, io, time::Duration};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 use super::{Gone, Step};
-use crate::{link::Link, random::Random, support::raw};
+use crate::{link::Link, random::Random};
 
 /// The server's end of a connection.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub(super) struct Pen {
     random: Random,
     faults: u64,
     longest_delay: Duration,
+    patience: Option<Duration>,
 }
 
 /// How a connection ends.
@@ -42,12 +43,19 @@ const ENDS: [End; 5] = [
 ];
 
 impl Pen {
-    pub(super) fn new(link: Link, random: Random, faults: u64, longest_delay: Duration) -> Self {
+    pub(super) fn new(
+        link: Link,
+        random: Random,
+        faults: u64,
+        longest_delay: Duration,
+        patience: Option<Duration>,
+    ) -> Self {
         Self {
             link: Some(link),
             random,
             faults,
             longest_delay,
+            patience,
         }
     }
 
@@ -128,11 +136,19 @@ impl Pen {
             End::Reset => link.reset(),
             End::HalfClose => {
                 link.shutdown().await?;
-                raw::drain(&mut link).await;
+                self.drain(link).await;
             }
-            End::Stall => raw::drain(&mut link).await,
+            End::Stall => self.drain(link).await,
         }
         Err(Gone)
+    }
+
+    /// Reads until the client has nothing more to say.
+    async fn drain(&self, mut link: Link) {
+        let mut thrown_away = Vec::with_capacity(4 * 1024);
+        while let Ok(1..) = patient(self.patience, link.read_buf(&mut thrown_away)).await {
+            thrown_away.clear();
+        }
     }
 
     /// Closes the connection, or resets it.
@@ -152,7 +168,22 @@ impl Pen {
         } else {
             16 * 1024
         };
-        let read = (&mut *self.link()?).take(at_most).read_buf(buffer).await?;
+        let patience = self.patience;
+        let mut link = (&mut *self.link()?).take(at_most);
+        let read = patient(patience, link.read_buf(buffer)).await?;
         if read == 0 { Err(Gone) } else { Ok(()) }
+    }
+}
+
+/// Waits for what is read, so long at most.
+async fn patient(
+    patience: Option<Duration>,
+    reading: impl Future<Output = io::Result<usize>>,
+) -> io::Result<usize> {
+    match patience {
+        None => reading.await,
+        Some(patience) => timeout(patience, reading)
+            .await
+            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
     }
 }

@@ -1,15 +1,6 @@
-//! What calls share, with the atomics of a model checker in place of the real ones.
+//! What is not public of the budget.
 
-#![allow(dead_code, missing_docs, unreachable_pub)]
-
-mod atomic {
-    pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
-}
-
-#[path = "../../../src/budget.rs"]
-mod budget;
-
-pub use budget::RetryBudget;
+use crate::budget::RetryBudget;
 
 /// Saves what one call is worth.
 pub fn deposit(budget: &RetryBudget) {
