@@ -103,16 +103,26 @@ pub(crate) fn is_request_body(error: &(dyn Error + 'static)) -> bool {
 pub(crate) struct LeftBehind(BoxError);
 
 impl LeftBehind {
-    /// Marks the error of a request whose body did not fail, if that is what it speaks of.
+    /// Marks the error of a request whose body did not fail, if that is what it speaks of: a user's error
+    /// with a bare text below.
     pub(crate) fn explain(error: BoxError) -> BoxError {
         let speaks_of_body = find::<hyper::Error>(&*error).is_some_and(|error| {
-            error.is_user() && error.source().is_some() && !error.is_body_write_aborted()
+            error.is_user()
+                && !error.is_body_write_aborted()
+                && error.source().is_some_and(is_bare_text)
         });
         match speaks_of_body {
             true => Box::new(Self(error)),
             false => error,
         }
     }
+}
+
+/// Returns whether an error can be the one that std makes of a text. Its type has no name; it is a
+/// `String` and nothing below. An error of another shape, from a body that a layer below the retries put
+/// around the request's, is none.
+fn is_bare_text(error: &(dyn Error + 'static)) -> bool {
+    size_of_val(error) == size_of::<String>() && error.source().is_none()
 }
 
 impl fmt::Display for LeftBehind {

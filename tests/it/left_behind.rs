@@ -12,13 +12,13 @@ use std::{
 };
 
 use http::{Request, Response, StatusCode};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Limited};
 use hyper::body::Body;
 use tokio::{io::AsyncWriteExt, sync::Notify};
 use tower::{Layer, ServiceExt};
 use tower_diagnose::{
-    Backoff, ClientStack, Delivery, Diagnosed, ErrorClass, FaultDomain, RecentCalls, ResponseExt,
-    RetryLayer,
+    Backoff, ClientStack, Delivery, Diagnosed, ErrorClass, FaultDomain, RecentCalls, ReplayBody,
+    ResponseExt, RetryLayer,
 };
 
 use crate::support::{body::Synthetic, client, h2_by_hand as by_hand, raw};
@@ -148,4 +148,23 @@ async fn a_body_that_fails_is_the_callers_fault_still() {
         assert_eq!(error.diagnosis().class(), ErrorClass::Cancelled);
         assert_eq!(error.diagnosis().domain(), FaultDomain::Client);
     }
+}
+
+/// The request's own body is sound; the one that was put around it is not.
+#[tokio::test]
+async fn a_body_that_a_layer_below_cuts_off_is_our_own_fault_still() {
+    let address = raw::serve(|mut stream| async move { raw::drain(&mut stream).await }).await;
+    let client = client::http1::<Limited<ReplayBody<Synthetic>>>();
+    let limited = client.map_request(|request: Request<ReplayBody<Synthetic>>| {
+        request.map(|body| Limited::new(body, 1_000))
+    });
+    let client = stack(&RecentCalls::new(1)).layer(limited);
+    let request = request(
+        "PUT",
+        format!("http://{address}/orders"),
+        Synthetic::of(20_000),
+    );
+    let error = client.oneshot(request).await.unwrap_err();
+    assert_eq!(error.diagnosis().class(), ErrorClass::Cancelled);
+    assert_eq!(error.diagnosis().attempts(), 1);
 }

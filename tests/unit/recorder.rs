@@ -33,6 +33,7 @@ fn diagnosis() -> Diagnosis {
         not_sent: false,
         delivery: Delivery::Unknown,
         attempts: 4,
+        stop: None,
         timeout: None,
         retry_after: Some(Duration::from_secs(1)),
         indeterminate: false,
