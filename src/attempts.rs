@@ -60,9 +60,9 @@ impl AttemptRecord {
         self.status
     }
 
-    /// Returns the kind of the failure; `None` for a good answer, and for an attempt that was given
-    /// up by whoever waited for it and not repeated (`dropped` in a serialized record): a limit of the
-    /// stack ended the call, as the record's own class then says, or the caller went away.
+    /// Returns the kind of the failure; `None` for a good answer, and for an attempt that was dropped
+    /// midway with the whole call (`dropped` in a serialized record): the limit for the call ended it, as
+    /// the record's own class then says, or the caller went away.
     #[must_use]
     pub fn class(&self) -> Option<ErrorClass> {
         self.failure.map(|failure| failure.class())

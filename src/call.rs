@@ -223,15 +223,19 @@ impl CallRecorder {
         });
     }
 
-    /// The attempt failed like this in the eyes of whoever is about to repeat it. Says what a layer
-    /// below cannot know: that an attempt dropped midway had run out of time.
-    pub(crate) fn repeating(&self, failure: Outcome) {
+    /// The attempt failed like this in the eyes of whoever may repeat it. Says what a layer below cannot
+    /// know: that an attempt dropped midway had run out of time.
+    pub(crate) fn attempt_explained(&self, failure: Outcome) {
         self.note(|notes| {
-            notes.last_failure = Some(failure);
             if let Some(attempt) = notes.attempts.last_mut() {
                 attempt.explain(failure);
             }
         });
+    }
+
+    /// The attempt that failed like this is about to be repeated.
+    pub(crate) fn repeating(&self, failure: Outcome) {
+        self.note(|notes| notes.last_failure = Some(failure));
     }
 
     /// The attempt under way is about to be dropped, and was never given a connection.

@@ -78,7 +78,7 @@ impl PathTemplate {
 /// | `error_code` | the server's own code for it |
 /// | `delivery` | whether the request reached the server: the least certain of all attempts, so `unknown` even beside a 200 if an earlier attempt broke off |
 /// | `attempts` | how many attempts are known to have been made; 0 for a call that never reached the client |
-/// | `attempt_results`, `attempt_durations_ms` | of each attempt, if there were several: at most 16. A status, a class, or `dropped`: given up midway, by a limit that ended the call or by a caller who went away |
+/// | `attempt_results`, `attempt_durations_ms` | of each attempt, if there were several: at most 16. A status, a class, or `dropped`: dropped midway with the whole call, by the limit for it or by a caller who went away |
 /// | `retry_stop` | why there were no more |
 /// | `last_failure_class`, `last_failure_status` | of the last attempt that failed, unless the call failed like that |
 /// | `head_ms`, `duration_ms` | time to the head, and in all |

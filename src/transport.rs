@@ -156,6 +156,11 @@ pub(crate) fn is_refused_stream(error: &h2::Error) -> bool {
     error.is_remote() && (error.is_go_away() || error.reason() == Some(h2::Reason::REFUSED_STREAM))
 }
 
+/// Returns whether an error is a GOAWAY of the server's.
+pub(crate) fn is_goaway(error: &(dyn Error + 'static)) -> bool {
+    find::<h2::Error>(error).is_some_and(|error| error.is_remote() && error.is_go_away())
+}
+
 fn limit(error: &(dyn Error + 'static)) -> Limit {
     if let Some(error) = find::<TimeoutError>(error) {
         return Limit::Known(error.limit());

@@ -40,6 +40,8 @@ pub(super) struct State<B> {
     /// Which attempt may read. It has had the first `position` frames.
     attempt: u32,
     position: usize,
+    /// That attempt has begun to read.
+    is_read: bool,
     waker: Option<Waker>,
 }
 
@@ -87,6 +89,7 @@ impl<B> Default for Kept<B> {
                 end: None,
                 attempt: 0,
                 position: 0,
+                is_read: false,
                 waker: None,
             }),
             head: Snapshot::empty(),
@@ -136,11 +139,16 @@ impl<B> State<B> {
         matches!(self.standing, Standing::Keeping | Standing::Empty)
     }
 
+    pub(super) fn is_read(&self) -> bool {
+        self.is_read
+    }
+
     /// Lets nobody read but the next attempt, which begins at the first frame. Returns its number, and
     /// whom to tell.
     pub(super) fn supersede(&mut self) -> (u32, Option<Waker>) {
         self.attempt = self.attempt.wrapping_add(1);
         self.position = 0;
+        self.is_read = false;
         (self.attempt, self.waker.take())
     }
 
@@ -198,6 +206,7 @@ impl<B: Body + Unpin> State<B> {
         if attempt != self.attempt {
             return Poll::Ready(Step::Superseded);
         }
+        self.is_read = true;
         if let Some(frame) = self.frames.get(self.position) {
             self.position += 1;
             return Poll::Ready(Step::Frame(frame.content.to_frame()));

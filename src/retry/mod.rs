@@ -141,6 +141,7 @@
 //! [RFC 9110 §9.2]: https://www.rfc-editor.org/rfc/rfc9110#section-9.2
 
 mod connection;
+mod evidence;
 mod future;
 mod kept;
 mod layer;

@@ -20,19 +20,17 @@ use crate::{
     attempt::{Answer, Attempt},
     budget::Withdrawal,
     call::CallRecorder,
-    classify::{classify, delivery},
     decision::{
         Case, Failure, Permission, RetryDecision, decide, is_failure, is_given_up,
         is_retryable_error, is_retryable_status, retried_below,
     },
     endpoint::Endpoint,
-    error::{BoxError, RetryError, TimeoutError, TimeoutScope, is_timeout},
+    error::{BoxError, RetryError, TimeoutError, TimeoutScope},
     extensions::extension,
     outcome::{Delivery, Idempotency},
     remembered::Remembered,
     retried::{Retried, StopReason},
     retry_after::retry_after,
-    transport::LeftBehind,
 };
 
 /// One call, over all its attempts: what may be done, what was done, what came of it.
@@ -91,15 +89,6 @@ impl<B> Operation<B> {
         self.limits.attempt_started();
         self.connection = announce(&self.rules, self.number, &self.limits, &mut request);
         request
-    }
-
-    /// Says of an error that blames the request's body that it does so wrongly, where that is known: a
-    /// body that could be replayed did not fail.
-    pub(super) fn explain(&self, error: BoxError) -> BoxError {
-        match self.spare.can_replay() {
-            true => LeftBehind::explain(error),
-            false => error,
-        }
     }
 
     /// Judges the result of an attempt.
@@ -165,6 +154,7 @@ impl<B> Operation<B> {
                 Some(false) => Failure::NotRetryable,
             };
         }
+        let failure = self.recorded_failure(answer);
         let after = match decide(&case) {
             RetryDecision::Stop(reason) => return Verdict::Stop(reason),
             RetryDecision::Retry { after } => after,
@@ -179,11 +169,8 @@ impl<B> Operation<B> {
         if let Some(on_retry) = &self.rules.on_retry {
             self.ask(&**on_retry, &case, answer, retryable);
         }
-        // Only here is it known that an attempt dropped midway had run out of time.
-        if let (Some(recorder), Answer::Error(error)) = (&self.recorder, answer) {
-            if let Some(failure) = classify(Some(error), &recorder.snapshot()) {
-                recorder.repeating(failure);
-            }
+        if let (Some(recorder), Some(failure)) = (&self.recorder, failure) {
+            recorder.repeating(failure);
         }
         tracing::debug!(
             endpoint = self.endpoint().map(tracing::field::display),
@@ -272,26 +259,6 @@ impl<B> Operation<B> {
             self.delivery
                 .map_or(delivery, |so_far| so_far.and(delivery)),
         );
-    }
-
-    fn delivery_of(&self, error: &(dyn Error + 'static)) -> Delivery {
-        match delivery(error) {
-            Delivery::Unknown if is_timeout(error) => self.delivery_of_dropped(),
-            delivery => delivery,
-        }
-    }
-
-    /// Returns whether the running attempt, which is about to be dropped, can have arrived. If it is known
-    /// that it was never given a connection, the record is told.
-    pub(super) fn delivery_of_dropped(&self) -> Delivery {
-        let connection = self.connection.as_ref();
-        if !connection.is_some_and(ConnectionWatch::saw_none) {
-            return Delivery::Unknown;
-        }
-        if let Some(recorder) = &self.recorder {
-            recorder.unsent();
-        }
-        Delivery::NotSent
     }
 
     fn retry_after(&self, answer: Answer<'_>) -> Option<Duration> {

@@ -106,6 +106,11 @@ impl<B> Replay<B> {
         self.kept.state().is_some_and(|state| state.can_replay())
     }
 
+    /// Returns whether the latest attempt has begun to read the body.
+    pub(super) fn is_read(&self) -> bool {
+        self.kept.state().is_some_and(|state| state.is_read())
+    }
+
     /// Returns what the request calls.
     pub(crate) fn endpoint(&self) -> Option<Endpoint> {
         Some(Endpoint::of(&Request::from_parts(self.head()?, ())))

@@ -77,6 +77,14 @@ impl<B> Spare<B> {
         }
     }
 
+    /// Returns whether it is known that the latest attempt has begun to read the request's body.
+    pub(super) fn is_read(&self) -> bool {
+        match self {
+            Self::Whole(replay) => replay.is_read(),
+            Self::Short(..) | Self::Lean(_) | Self::Nothing => false,
+        }
+    }
+
     /// Makes the request of the next attempt, without extensions. From then on the attempt before reads
     /// no more of the body.
     pub(super) fn request(&self) -> Option<Request<ReplayBody<B>>> {

@@ -12,6 +12,7 @@ mod diagnose_secrets;
 mod diagnose_server;
 mod diagnose_sockets;
 mod floors;
+mod goaway;
 mod leaks;
 mod left_behind;
 mod line_laws;

@@ -72,6 +72,24 @@ async fn an_attempt_that_ran_out_of_time_is_in_the_log_and_the_last_failure() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_attempt_that_ran_out_of_its_own_limit_is_a_timeout() {
+    let calls = RecentCalls::new(10);
+    let client = ClientStack::new(Duration::from_secs(30))
+        .attempt_timeout(Duration::from_secs(1))
+        .record(calls.clone())
+        .layer(service_fn(|_: Sent| {
+            std::future::pending::<Result<Response<String>, BoxError>>()
+        }));
+    client.oneshot(get()).await.unwrap_err();
+    let record = only(&calls);
+    let classes: Vec<_> = record
+        .attempt_log()
+        .map(|attempt| attempt.class())
+        .collect();
+    assert_eq!(classes, [Some(ErrorClass::Timeout); 3]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failing_call_is_recorded_as_it_was_diagnosed() {
     let calls = RecentCalls::new(10);
     let body = r#"{"error":"server_busy","error_description":"come back later"}"#;

@@ -285,7 +285,9 @@ impl Tally {
         if kind(id) == ("POST", false) {
             assert!(
                 count.applied <= 1,
-                "call {id} was applied twice: {record:?}"
+                "call {id} was applied twice: {record:?}, {:?}, arrived {:?}",
+                record.attempt_log().collect::<Vec<_>>(),
+                count.arrived
             );
             assert!(!succeeded || count.applied == 1);
             self.writes += 1;
