@@ -5,7 +5,8 @@
 //! - **It provably did not reach the server**, whatever its method; or it is **safe or idempotent**: by
 //!   its method ([RFC 9110 §9.2]), by an `Idempotency-Key` header, or because an
 //!   [`Idempotency`](crate::Idempotency) extension says so. A connection that closes before it answers
-//!   proves nothing: the server may have applied the request.
+//!   proves nothing: the server may have applied the request. Nor does a `GOAWAY` of HTTP/2 of a
+//!   request without a body, or whose body was not begun: hyper 1.12 may have sent its head.
 //! - **The failure may pass**: the network failed, time ran out, or the answer was 408, 425, 429 or 5xx
 //!   (501, 505 and 511 excepted). [`RetryLayer::retry_if`] changes this, and only this.
 //! - **There is an attempt left**, the body is still there ([`RetryLayer::replay_limit`]), and the
