@@ -65,6 +65,7 @@ async fn whoever_repeats_explains_an_attempt_that_was_dropped() {
     };
     notes.attempt_ended(Some(started), end);
     let timeout = Outcome::new(ErrorClass::Timeout, FaultDomain::Upstream, None);
+    notes.attempt_explained(timeout);
     notes.repeating(timeout);
     notes.attempt_started();
     notes.attempt_answered(StatusCode::OK);
