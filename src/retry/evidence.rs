@@ -29,12 +29,13 @@ impl<B> Operation<B> {
     /// takes another one, and hands out a "no" as the failure of the stream that it opened: a GOAWAY that
     /// came in between fails a stream which it may allow, and whose head the server may have got. Only after
     /// that question hyper turns to the body. So a body that was read says that the error is the stream's
-    /// own; without one nobody knows, and a write stays where it is.
+    /// own; without one nobody knows, and a write is not repeated.
     pub(super) fn delivery_of(&self, error: &(dyn Error + 'static)) -> Delivery {
         match delivery(error) {
             Delivery::Unknown if is_timeout(error) => self.delivery_of_dropped(),
             Delivery::NotSent
                 if self.permission == Permission::IfUnsent
+                    && self.spare.is_whole()
                     && is_goaway(error)
                     && !self.spare.is_read() =>
             {
