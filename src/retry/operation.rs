@@ -190,6 +190,9 @@ impl<B> Operation<B> {
         result: Result<Response<R>, BoxError>,
         stop: StopReason,
     ) -> Result<Response<R>, BoxError> {
+        if self.rules.is_off {
+            return result;
+        }
         let is_plain = matches!(stop, StopReason::Succeeded | StopReason::NotRetryable);
         if self.number == 1 && is_plain {
             if stop == StopReason::NotRetryable {
