@@ -51,11 +51,13 @@ async fn the_table_of_methods() {
             assert_eq!(retried.unwrap().stop(), StopReason::NotIdempotent);
         }
     }
-    let mut keyed = sent(Method::POST);
-    keyed
-        .headers_mut()
-        .insert("idempotency-key", HeaderValue::from_static("k"));
-    assert_eq!(count(keyed).await.0, 3);
+    for (key, calls) in [("k", 3), ("\"k\"", 3), ("", 1), (" ", 1)] {
+        let mut keyed = sent(Method::POST);
+        keyed
+            .headers_mut()
+            .insert("idempotency-key", HeaderValue::from_static(key));
+        assert_eq!(count(keyed).await.0, calls, "{key:?}");
+    }
     for (declared, calls) in [
         (Idempotency::Safe, 3),
         (Idempotency::Idempotent, 3),
