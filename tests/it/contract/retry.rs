@@ -79,6 +79,18 @@ async fn the_table_of_methods() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_made_an_error_below_is_waited_for_like_an_answer() {
+    for (headers, calls) in [(&[("retry-after", "7")], 3), (&[("retry-after", "31")], 1)] {
+        let inner = Scripted::new([Reply::With(503, headers, b"")]);
+        let layers = (calm(), DiagnoseLayer::new().error_for_status(true));
+        let error = layers.layer(inner.clone()).oneshot(sent(Method::GET)).await;
+        assert!(find::<RetryError>(&*error.unwrap_err()).is_some());
+        let times: Vec<u64> = inner.times().iter().map(Duration::as_secs).collect();
+        assert_eq!(times, [0, 7, 14][..calls]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn errors_and_their_delivery() {
     let check = async |method: Method, reply: Reply, count: usize, delivery: Option<Delivery>| {
         let inner = Scripted::new([reply]);
