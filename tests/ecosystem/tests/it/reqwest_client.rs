@@ -139,7 +139,10 @@ async fn a_refused_connection_was_not_sent_and_names_no_host() {
     let url = format!("http://user:word@{address}/orders?key=secret");
     let error = client.oneshot(request(url)).await.unwrap_err();
     let text = error.to_string();
-    assert!(!text.contains("secret") && !text.contains("127.0"), "{text}");
+    assert!(
+        !text.contains("secret") && !text.contains("127.0"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
