@@ -129,14 +129,14 @@ impl Target {
         }
     }
 
-    /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.
+    /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back. For what is a
+    /// [`Target::nothing`] so far.
     #[inline]
-    pub(crate) fn in_place(method: &Method, uri: &Uri) -> Option<Self> {
-        let mut copied = Copied::NOTHING;
-        let place = copied
-            .keep_whole(method, uri)
-            .map(|()| Place::Copied(copied));
-        place.map(|place| Self { place })
+    pub(crate) fn keep_in_place(&mut self, method: &Method, uri: &Uri) -> bool {
+        match &mut self.place {
+            Place::Copied(copied) => copied.keep_whole(method, uri).is_some(),
+            Place::Cloned { .. } | Place::Boxed(_) => false,
+        }
     }
 
     #[cold]

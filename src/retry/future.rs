@@ -41,7 +41,7 @@ pin_project! {
 
 pin_project! {
     #[project = StateProj]
-    pub(super) enum State<F, B, R> {
+    pub(crate) enum State<F, B, R> {
         /// Not called: the service was not ready.
         NotReady { error: Option<BoxError> },
         Calling { #[pin] attempt: F },

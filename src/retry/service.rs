@@ -9,6 +9,7 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::{
+    connection::ConnectionWatch,
     future::{ResponseFuture, State},
     limit::Limits,
     operation::{Operation, announce},
@@ -60,57 +61,130 @@ where
         Poll::Ready(Ok(()))
     }
 
-    #[inline(always)]
+    #[inline]
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let rules = &self.rules;
-        let shared = Arc::clone(rules);
-        let not_ready = self.not_ready.take();
-        if not_ready.is_none() {
-            rules.welcome(&request);
+        if let Some(error) = self.not_ready.take() {
+            return self.refuse(&request, error);
         }
-        let terms = Terms::of(rules, &request);
-        let limits = Limits::start(terms.total_limit);
-        let mut spare = if terms.may_repeat() {
-            Spare::whole(&request, rules.replay_limit)
-        } else {
-            let is_limited = limits.total().or(rules.attempt_limit).is_some();
-            Spare::lean(&request, rules.remembers.as_deref(), is_limited)
+        let mut spare = Spare::Nothing;
+        let begun = self.begin(&mut spare, &mut request);
+        // The instance that was polled ready is the one that is called.
+        let attempt = match &mut spare {
+            Spare::Whole(replay) => self.inner.call(replay.wrap(request)),
+            _ => self.inner.call(request.map(ReplayBody::once)),
         };
-        let extensions = match terms.is_extended && spare.is_whole() {
+        begun.future(spare, State::Calling { attempt })
+    }
+}
+
+impl<S> Retry<S> {
+    #[inline]
+    pub(crate) fn inner_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// Returns whether an error is to be returned by the next call.
+    #[inline]
+    pub(crate) fn is_refused(&self) -> bool {
+        self.not_ready.is_some()
+    }
+
+    /// Does what is to be done before the first attempt of a call.
+    ///
+    /// A request is large. Nothing that is done here moves it, nor `spare`, which is `Nothing` so far.
+    #[inline(always)]
+    pub(crate) fn begin<B: Body>(
+        &mut self,
+        spare: &mut Spare<B>,
+        request: &mut Request<B>,
+    ) -> Begun<S>
+    where
+        S: Clone,
+    {
+        let rules = &self.rules;
+        rules.welcome(request);
+        let terms = Terms::of(rules, request);
+        let may_repeat = terms.may_repeat();
+        let limits = Limits::start(terms.total_limit);
+        let extensions = match terms.is_extended && may_repeat {
             true => request.extensions().clone(),
             false => Extensions::new(),
         };
-        let service = spare.is_whole().then(|| self.inner.clone());
-        let connection = announce(rules, 1, &limits, &mut request);
-        // The instance that was polled ready is the one that is called; what is kept for later is a
-        // clone, which has its own readiness to wait for.
-        let state = match (not_ready, &mut spare) {
-            (Some(error), _) => State::NotReady {
-                error: Some(refused(terms.recorder.clone(), error)),
-            },
-            (None, Spare::Whole(replay)) => State::Calling {
-                attempt: self.inner.call(replay.wrap(request)),
-            },
-            (None, _) => State::Calling {
-                attempt: self.inner.call(request.map(ReplayBody::once)),
-            },
+        // What is kept for later attempts is a clone, which has its own readiness to wait for.
+        let service = may_repeat.then(|| self.inner.clone());
+        if may_repeat {
+            spare.keep_whole(request, rules.replay_limit);
+        } else {
+            let is_limited = limits.total().or(rules.attempt_limit).is_some();
+            spare.keep_lean(request, rules.remembers.as_deref(), is_limited);
+        }
+        Begun {
+            connection: announce(rules, 1, &limits, request),
+            rules: Arc::clone(rules),
+            terms,
+            limits,
+            extensions,
+            service,
+        }
+    }
+
+    /// Makes the future of a call that fails with `error`, since the service below is not ready.
+    #[cold]
+    fn refuse<F, B: Body, R>(
+        &self,
+        request: &Request<B>,
+        error: BoxError,
+    ) -> ResponseFuture<S, F, B, R> {
+        let rules = &self.rules;
+        let terms = Terms::of(rules, request);
+        let mut spare = Spare::Nothing;
+        spare.keep_lean(request, rules.remembers.as_deref(), false);
+        let error = Some(refused(terms.recorder.clone(), error));
+        let begun = Begun {
+            rules: Arc::clone(rules),
+            terms,
+            limits: Limits::start(None),
+            extensions: Extensions::new(),
+            connection: None,
+            service: None,
         };
+        begun.future(spare, State::NotReady { error })
+    }
+}
+
+/// A call whose first attempt is to be made.
+pub(crate) struct Begun<S> {
+    rules: Arc<Rules>,
+    terms: Terms,
+    limits: Limits,
+    extensions: Extensions,
+    connection: Option<ConnectionWatch>,
+    service: Option<S>,
+}
+
+impl<S> Begun<S> {
+    #[inline(always)]
+    pub(crate) fn future<F, B, R>(
+        self,
+        spare: Spare<B>,
+        state: State<F, B, R>,
+    ) -> ResponseFuture<S, F, B, R> {
         ResponseFuture {
             operation: Operation {
-                rules: shared,
+                rules: self.rules,
                 spare,
-                extensions,
-                recorder: terms.recorder,
-                connection,
-                idempotency: terms.idempotency,
-                permission: terms.permission,
-                max_attempts: terms.max_attempts,
+                extensions: self.extensions,
+                recorder: self.terms.recorder,
+                connection: self.connection,
+                idempotency: self.terms.idempotency,
+                permission: self.terms.permission,
+                max_attempts: self.terms.max_attempts,
                 number: 1,
                 attempts: 0,
                 delivery: None,
-                limits,
+                limits: self.limits,
             },
-            service,
+            service: self.service,
             timer: None,
             state,
         }

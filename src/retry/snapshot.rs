@@ -63,7 +63,7 @@ struct Lengths {
 }
 
 /// Copies all texts of `head` to the front of `place`, if they are not too long.
-#[inline]
+#[inline(always)]
 fn write(head: Head<'_>, place: &mut [u8], lengths: &mut Lengths) -> Option<()> {
     let room = place.len();
     let method = head.method.as_str();
@@ -174,7 +174,7 @@ impl Snapshot {
     }
 
     /// Copies `head`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn fill(&mut self, head: Head<'_>) {
         let texts = self.texts.insert([0; IN_PLACE]);
         if write(head, texts, &mut self.lengths).is_none() {

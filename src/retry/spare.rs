@@ -1,3 +1,5 @@
+use std::mem;
+
 use http::{HeaderName, Request, Version};
 use http_body::Body;
 
@@ -11,7 +13,7 @@ use crate::{
 };
 
 /// What is kept of a request while it is under way, beside its extensions.
-pub(super) enum Spare<B> {
+pub(crate) enum Spare<B> {
     /// All of it, for the next attempt.
     Whole(Replay<B>),
     /// All of it, where it has neither headers nor a body and its URI is short: no block is needed.
@@ -24,39 +26,49 @@ pub(super) enum Spare<B> {
 
 impl<B: Body> Spare<B> {
     /// Keeps all of a request, and will keep up to `limit` bytes of its body.
-    #[inline]
-    pub(super) fn whole(request: &Request<B>, limit: usize) -> Self {
-        if has_neither_headers_nor_body(request) {
-            if let Some(target) = Target::in_place(request.method(), request.uri()) {
-                return Self::Short(target, request.version());
-            }
+    #[inline(always)]
+    pub(super) fn keep_whole(&mut self, request: &Request<B>, limit: usize) {
+        if !(has_neither_headers_nor_body(request) && self.keep_short(request)) {
+            self.put(Self::Whole(Replay::new(Head::of(request), limit)));
         }
-        Self::Whole(Replay::new(Head::of(request), limit))
+    }
+
+    /// Keeps all of a request that has neither headers nor a body, if its URI is short.
+    #[inline(always)]
+    fn keep_short<T>(&mut self, request: &Request<T>) -> bool {
+        self.put(Self::Short(Target::nothing(), request.version()));
+        match self {
+            Self::Short(target, _) => target.keep_in_place(request.method(), request.uri()),
+            _ => false,
+        }
+    }
+
+    /// Puts something in the place of what has nothing to drop, without a look.
+    #[inline(always)]
+    fn put(&mut self, kept: Self) {
+        mem::forget(mem::replace(self, kept));
     }
 
     /// Keeps of a request what our errors will need: for a diagnosis, which wants the credentials in
     /// `names` remembered, or for a limit.
-    #[inline]
-    pub(super) fn lean(
-        request: &Request<B>,
+    #[inline(always)]
+    pub(super) fn keep_lean<T>(
+        &mut self,
+        request: &Request<T>,
         names: Option<&[HeaderName]>,
         is_limited: bool,
-    ) -> Self {
+    ) {
+        if names.is_none() && !is_limited {
+            return;
+        }
+        self.put(Self::Lean(Remembered::default()));
+        let Self::Lean(remembered) = self else {
+            return;
+        };
+        let (method, uri) = (request.method(), request.uri());
         match names {
-            Some(names) => Self::Lean(Remembered::of(
-                request.method(),
-                request.uri(),
-                request.headers(),
-                names,
-            )),
-            None if is_limited => {
-                let mut remembered = Remembered::default();
-                remembered
-                    .target
-                    .keep_whole(request.method(), request.uri());
-                Self::Lean(remembered)
-            }
-            None => Self::Nothing,
+            Some(names) => remembered.take(method, uri, request.headers(), names),
+            None => remembered.target.keep_whole(method, uri),
         }
     }
 }
