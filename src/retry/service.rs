@@ -61,32 +61,32 @@ where
         Poll::Ready(Ok(()))
     }
 
-    #[inline]
+    #[inline(always)]
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         if let Some(error) = self.not_ready.take() {
             return self.refuse(&request, error);
         }
         let mut spare = Spare::Nothing;
-        let begun = self.begin(&mut spare, &mut request);
-        // The instance that was polled ready is the one that is called.
+        let (begun, known) = self.begin(&mut spare, &mut request);
         let attempt = match &mut spare {
             Spare::Whole(replay) => self.inner.call(replay.wrap(request)),
             _ => self.inner.call(request.map(ReplayBody::once)),
         };
-        begun.future(spare, State::Calling { attempt })
+        begun.future(known, spare, State::Calling { attempt })
     }
 }
 
 impl<S> Retry<S> {
-    #[inline]
-    pub(crate) fn inner_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
     /// Returns whether an error is to be returned by the next call.
     #[inline]
     pub(crate) fn is_refused(&self) -> bool {
         self.not_ready.is_some()
+    }
+
+    /// The service to make the first attempt with: the instance that was polled ready.
+    #[inline]
+    pub(crate) fn inner_mut(&mut self) -> &mut S {
+        &mut self.inner
     }
 
     /// Does what is to be done before the first attempt of a call.
@@ -97,35 +97,37 @@ impl<S> Retry<S> {
         &mut self,
         spare: &mut Spare<B>,
         request: &mut Request<B>,
-    ) -> Begun<S>
+    ) -> (Begun<S>, Known)
     where
         S: Clone,
     {
-        let rules = &self.rules;
+        let rules = &*self.rules;
         rules.welcome(request);
-        let terms = Terms::of(rules, request);
-        let may_repeat = terms.may_repeat();
+        let recorder = CallRecorder::of(request.extensions()).cloned();
+        let terms = Terms::of(rules, request, recorder.is_some());
         let limits = Limits::start(terms.total_limit);
-        let extensions = match terms.is_extended && may_repeat {
-            true => request.extensions().clone(),
-            false => Extensions::new(),
-        };
-        // What is kept for later attempts is a clone, which has its own readiness to wait for.
-        let service = may_repeat.then(|| self.inner.clone());
-        if may_repeat {
+        let mut extensions = Extensions::new();
+        let mut service = None;
+        if terms.may_repeat() {
+            if terms.is_extended {
+                extensions = request.extensions().clone();
+            }
             spare.keep_whole(request, rules.replay_limit);
+            // What is kept for later attempts is a clone, which has its own readiness to wait for.
+            service = Some(self.inner.clone());
         } else {
             let is_limited = limits.total().or(rules.attempt_limit).is_some();
             spare.keep_lean(request, rules.remembers.as_deref(), is_limited);
         }
-        Begun {
-            connection: announce(rules, 1, &limits, request),
-            rules: Arc::clone(rules),
-            terms,
-            limits,
+        let connection = announce(rules, 1, &limits, request);
+        let begun = Begun {
+            recorder,
             extensions,
+            connection,
+            rules: Arc::clone(&self.rules),
             service,
-        }
+        };
+        (begun, Known { terms, limits })
     }
 
     /// Makes the future of a call that fails with `error`, since the service below is not ready.
@@ -135,37 +137,49 @@ impl<S> Retry<S> {
         request: &Request<B>,
         error: BoxError,
     ) -> ResponseFuture<S, F, B, R> {
-        let rules = &self.rules;
-        let terms = Terms::of(rules, request);
+        let recorder = CallRecorder::of(request.extensions()).cloned();
         let mut spare = Spare::Nothing;
-        spare.keep_lean(request, rules.remembers.as_deref(), false);
-        let error = Some(refused(terms.recorder.clone(), error));
-        let begun = Begun {
-            rules: Arc::clone(rules),
-            terms,
+        spare.keep_lean(request, self.rules.remembers.as_deref(), false);
+        let error = Some(refused(recorder.clone(), error));
+        let known = Known {
+            terms: Terms::of(&self.rules, request, recorder.is_some()),
             limits: Limits::start(None),
+        };
+        let begun = Begun {
+            recorder,
             extensions: Extensions::new(),
             connection: None,
+            rules: Arc::clone(&self.rules),
             service: None,
         };
-        begun.future(spare, State::NotReady { error })
+        begun.future(known, spare, State::NotReady { error })
     }
 }
 
 /// A call whose first attempt is to be made.
 pub(crate) struct Begun<S> {
-    rules: Arc<Rules>,
-    terms: Terms,
-    limits: Limits,
+    recorder: Option<CallRecorder>,
     extensions: Extensions,
     connection: Option<ConnectionWatch>,
+    rules: Arc<Rules>,
     service: Option<S>,
 }
 
+/// What is known of it. Apart, because what need not be dropped need not be in memory while the service
+/// below is called.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    terms: Terms,
+    limits: Limits,
+}
+
 impl<S> Begun<S> {
+    /// Makes the future of the call, when the first attempt was made. Between that and the future's being
+    /// returned there is nothing that could panic or be seen elsewhere: then all of it is moved once.
     #[inline(always)]
     pub(crate) fn future<F, B, R>(
         self,
+        known: Known,
         spare: Spare<B>,
         state: State<F, B, R>,
     ) -> ResponseFuture<S, F, B, R> {
@@ -174,15 +188,15 @@ impl<S> Begun<S> {
                 rules: self.rules,
                 spare,
                 extensions: self.extensions,
-                recorder: self.terms.recorder,
+                recorder: self.recorder,
                 connection: self.connection,
-                idempotency: self.terms.idempotency,
-                permission: self.terms.permission,
-                max_attempts: self.terms.max_attempts,
+                idempotency: known.terms.idempotency,
+                permission: known.terms.permission,
+                max_attempts: known.terms.max_attempts,
                 number: 1,
                 attempts: 0,
                 delivery: None,
-                limits: self.limits,
+                limits: known.limits,
             },
             service: self.service,
             timer: None,

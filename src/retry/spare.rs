@@ -8,7 +8,7 @@ use super::{
     snapshot::Head,
 };
 use crate::{
-    endpoint::{Endpoint, Target},
+    endpoint::{Copied, Endpoint},
     remembered::Remembered,
 };
 
@@ -17,7 +17,7 @@ pub(crate) enum Spare<B> {
     /// All of it, for the next attempt.
     Whole(Replay<B>),
     /// All of it, where it has neither headers nor a body and its URI is short: no block is needed.
-    Short(Target, Version),
+    Short(Copied, Version),
     /// What the errors of a call that cannot be repeated need to say.
     Lean(Remembered),
     /// Nothing: no later attempt and no error of ours can come of it.
@@ -36,9 +36,9 @@ impl<B: Body> Spare<B> {
     /// Keeps all of a request that has neither headers nor a body, if its URI is short.
     #[inline(always)]
     fn keep_short<T>(&mut self, request: &Request<T>) -> bool {
-        self.put(Self::Short(Target::nothing(), request.version()));
+        self.put(Self::Short(Copied::NOTHING, request.version()));
         match self {
-            Self::Short(target, _) => target.keep_in_place(request.method(), request.uri()),
+            Self::Short(copied, _) => copied.keep_whole(request.method(), request.uri()).is_some(),
             _ => false,
         }
     }
@@ -102,9 +102,9 @@ impl<B> Spare<B> {
     pub(super) fn request(&self) -> Option<Request<ReplayBody<B>>> {
         match self {
             Self::Whole(replay) => replay.request(),
-            Self::Short(target, version) => {
+            Self::Short(copied, version) => {
                 let mut request = Request::new(ReplayBody::empty());
-                (*request.method_mut(), *request.uri_mut()) = target.restore()?;
+                (*request.method_mut(), *request.uri_mut()) = copied.restore()?;
                 *request.version_mut() = *version;
                 Some(request)
             }
@@ -115,7 +115,7 @@ impl<B> Spare<B> {
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         match self {
             Self::Whole(replay) => replay.endpoint(),
-            Self::Short(target, _) => Some(target.endpoint()),
+            Self::Short(copied, _) => Some(copied.endpoint()),
             Self::Lean(remembered) => Some(remembered.target.endpoint()),
             Self::Nothing => None,
         }
@@ -129,7 +129,7 @@ impl<B> Spare<B> {
                 let head = replay.head()?;
                 Remembered::of(&head.method, &head.uri, &head.headers, names)
             }
-            Self::Short(target, _) => Remembered::only(target.clone()),
+            Self::Short(copied, _) => Remembered::only((*copied).into()),
             Self::Lean(remembered) => remembered.clone(),
             Self::Nothing => return None,
         })

@@ -78,13 +78,13 @@ where
         // As in `Retry`, spelled once more: a future that was made there would be moved here.
         let diagnose = self.diagnose.clone();
         let mut spare = Spare::Nothing;
-        let begun = self.retry.begin(&mut spare, &mut request);
+        let (begun, known) = self.retry.begin(&mut spare, &mut request);
         let attempt = match &mut spare {
             Spare::Whole(replay) => self.retry.inner_mut().call(replay.wrap(request)),
             _ => self.retry.inner_mut().call(request.map(ReplayBody::once)),
         };
         ResponseFuture {
-            attempts: begun.future(spare, State::Calling { attempt }),
+            attempts: begun.future(known, spare, State::Calling { attempt }),
             diagnose,
             looking: None,
             recording: None,

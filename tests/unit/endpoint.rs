@@ -107,12 +107,13 @@ fn what_is_kept_in_place_is_given_back_as_it_came_or_not_kept() {
         (&long, false),
     ] {
         let uri: http::Uri = uri.parse().unwrap();
-        let mut target = Target::nothing();
-        assert_eq!(target.keep_in_place(&Method::PATCH, &uri), fits, "{uri}");
+        let mut copied = Copied::NOTHING;
+        let kept = copied.keep_whole(&Method::PATCH, &uri);
+        assert_eq!(kept.is_some(), fits, "{uri}");
         if !fits {
             continue;
         }
-        let (method, again) = target.restore().unwrap();
+        let (method, again) = copied.restore().unwrap();
         assert_eq!((method, &again), (Method::PATCH, &uri));
         // `Uri` compares a host without regard to case.
         assert_eq!(again.to_string(), uri.to_string());
