@@ -128,18 +128,14 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Result<Response<R>, BoxError>> {
         loop {
-            let this = self.as_mut().project();
-            let result = match ended {
-                Ended::Attempt(result) => Some(result),
+            let over = match ended {
+                Ended::Attempt(result) => self.as_mut().ended(result, cx),
                 Ended::Time(RanOut::Attempt(limit)) => {
-                    Some(Err(this.operation.attempt_timed_out(limit)))
+                    let late = self.operation.attempt_timed_out(limit);
+                    self.as_mut().ended(Err(late), cx)
                 }
-                Ended::Time(RanOut::Total) => return Poll::Ready(self.timed_out()),
-                Ended::Nothing => None,
-            };
-            let over = match result {
-                Some(result) => self.as_mut().ended(result, cx),
-                None => ready!(self.as_mut().poll_between(cx)),
+                Ended::Time(RanOut::Total) => Some(self.as_mut().timed_out()),
+                Ended::Nothing => ready!(self.as_mut().poll_between(cx)),
             };
             if let Some(result) = over {
                 return Poll::Ready(result);
