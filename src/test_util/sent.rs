@@ -8,7 +8,7 @@ use std::{
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use crate::error::BoxError;
+use crate::{error::BoxError, transport::BodyFailure};
 
 pin_project! {
     /// The caller's body, or, if it is to fail, one that does so at once.
@@ -40,7 +40,8 @@ where
     ) -> Poll<Option<Result<Frame<B::Data>, BoxError>>> {
         let this = self.project();
         if *this.fails {
-            return Poll::Ready(Some(Err("the body of the request was made to fail".into())));
+            let failure = BodyFailure::mark("the body of the request was made to fail".into());
+            return Poll::Ready(Some(Err(failure)));
         }
         let frame = this.inner.poll_frame(cx);
         frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
