@@ -28,12 +28,18 @@ impl Marks {
         let mut marks = Self::default();
         for name in headers.keys() {
             if *name == EXPECT {
-                marks.expects = true;
+                marks.expect();
             } else if *name == IDEMPOTENCY_KEY {
                 marks.has_idempotency_key = names_something(headers);
             }
         }
         marks
+    }
+
+    /// Apart, so that the loop branches: that is two instructions less for every header.
+    #[cold]
+    fn expect(&mut self) {
+        self.expects = true;
     }
 }
 

@@ -44,9 +44,9 @@ enum Place {
     Boxed(Box<(Method, Uri)>),
 }
 
-/// Authority, path and query as they came, one after the other.
+/// A [`Target`] that fits in place: authority, path and query as they came, one after the other.
 #[derive(Clone, Copy)]
-struct Copied {
+pub(crate) struct Copied {
     method: Standard,
     scheme: CommonScheme,
     /// Where the authority ends, the path, and the query, which begins with its `?`.
@@ -129,16 +129,6 @@ impl Target {
         }
     }
 
-    /// Takes method and URI if they fit in place, whole: [`Target::restore`] gives them back.
-    #[inline]
-    pub(crate) fn in_place(method: &Method, uri: &Uri) -> Option<Self> {
-        let mut copied = Copied::NOTHING;
-        let place = copied
-            .keep_whole(method, uri)
-            .map(|()| Place::Copied(copied));
-        place.map(|place| Self { place })
-    }
-
     #[cold]
     fn cloned(method: &Method, uri: &Uri) -> Self {
         let uri = uri.clone();
@@ -147,16 +137,6 @@ impl Target {
             None => Place::Boxed(Box::new((method.clone(), uri))),
         };
         Self { place }
-    }
-
-    /// Gives back the method and the URI, as far as they were kept.
-    pub(crate) fn restore(&self) -> Option<(Method, Uri)> {
-        let uri = match &self.place {
-            Place::Copied(copied) => copied.uri()?,
-            Place::Cloned { uri, .. } => uri.clone(),
-            Place::Boxed(boxed) => boxed.1.clone(),
-        };
-        Some((self.method().clone(), uri))
     }
 
     pub(crate) fn method(&self) -> &Method {
@@ -191,8 +171,16 @@ impl fmt::Debug for Target {
     }
 }
 
+impl From<Copied> for Target {
+    fn from(copied: Copied) -> Self {
+        Self {
+            place: Place::Copied(copied),
+        }
+    }
+}
+
 impl Copied {
-    const NOTHING: Self = Self {
+    pub(crate) const NOTHING: Self = Self {
         method: Standard::Get,
         scheme: CommonScheme::Absent,
         authority: 0,
@@ -205,9 +193,10 @@ impl Copied {
         },
     };
 
-    /// Copies the authority of `uri`, its path and its query, if they fit.
+    /// Copies the authority of `uri`, its path and its query, if they fit: [`Copied::restore`] gives them
+    /// back.
     #[inline(always)]
-    fn keep_whole(&mut self, method: &Method, uri: &Uri) -> Option<()> {
+    pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) -> Option<()> {
         // Both in one, as they were sent.
         let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
         // `http://host?query` has no path, and yet one is shown.
@@ -236,6 +225,15 @@ impl Copied {
         self.query = (authority.len() + path.len()) as u8;
         self.path = if has_query { UNKNOWN } else { self.query };
         Some(())
+    }
+
+    /// Gives back the method and the URI, if they were kept whole.
+    pub(crate) fn restore(&self) -> Option<(Method, Uri)> {
+        Some((self.method.method().clone(), self.uri()?))
+    }
+
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        self.address().endpoint(self.method.method())
     }
 
     fn address(&self) -> Address<'_> {

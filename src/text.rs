@@ -244,15 +244,11 @@ pub(crate) fn write_cut(out: &mut (impl Write + ?Sized), text: &str, cap: usize)
 /// copied, which may overlap: half of what it takes to call for a copy of any length.
 #[inline(always)]
 pub(crate) fn copy_short(place: &mut [u8], from: &[u8]) {
-    let length = from.len();
-    if !(4..=32).contains(&length) {
-        place.copy_from_slice(from);
-    } else if length > 16 {
-        copy_ends::<16>(place, from);
-    } else if length >= 8 {
-        copy_ends::<8>(place, from);
-    } else {
-        copy_ends::<4>(place, from);
+    match from.len() {
+        8..=16 => copy_ends::<8>(place, from),
+        17..=32 => copy_ends::<16>(place, from),
+        4..=7 => copy_ends::<4>(place, from),
+        _ => place.copy_from_slice(from),
     }
 }
 

@@ -59,12 +59,13 @@ impl Config {
 
     /// Returns whether an answer is fine by its status, as everybody would say, and no more is to be
     /// looked at.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_plain(&self, status: StatusCode) -> bool {
         let is_good = status.as_u16() < 400 && self.protocols.is_empty();
         is_good && (self.failure_when.is_none() || !self.is_failure(status))
     }
 
+    #[inline(never)]
     pub(super) fn is_failure(&self, status: StatusCode) -> bool {
         match &self.failure_when {
             None => status.as_u16() >= 400,

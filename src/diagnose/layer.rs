@@ -61,7 +61,7 @@ impl DiagnoseLayer<Server> {
 
 impl<Side> DiagnoseLayer<Side> {
     /// Returns whether an answer is fine by its status, and no more is to be looked at.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_plain(&self, status: StatusCode) -> bool {
         self.config.is_plain(status)
     }

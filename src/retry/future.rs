@@ -41,7 +41,7 @@ pin_project! {
 
 pin_project! {
     #[project = StateProj]
-    pub(super) enum State<F, B, R> {
+    pub(crate) enum State<F, B, R> {
         /// Not called: the service was not ready.
         NotReady { error: Option<BoxError> },
         Calling { #[pin] attempt: F },
@@ -101,34 +101,65 @@ where
         good: impl FnOnce(Response<R>) -> Poll<T>,
         other: impl FnOnce(Pin<&mut Self>, Result<Response<R>, BoxError>, &mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
-        loop {
-            let this = self.as_mut().project();
-            let StateProj::Calling { attempt } = this.state.project() else {
-                match ready!(self.as_mut().poll_between(cx)) {
-                    None => continue,
-                    Some(result) => return other(self, result, cx),
-                }
-            };
-            let result = match attempt.poll(cx) {
+        let this = self.as_mut().project();
+        let ended = match this.state.project() {
+            StateProj::Calling { attempt } => match attempt.poll(cx) {
                 Poll::Ready(Ok(response))
                     if this.operation.is_plain(response.status()) && is_good(response.status()) =>
                 {
                     return good(response);
                 }
-                Poll::Ready(result) => result.map_err(Into::into),
-                Poll::Pending => match ready!(this.operation.poll_attempt_limit(this.timer, cx)) {
-                    RanOut::Attempt(limit) => Err(this.operation.attempt_timed_out(limit)),
-                    RanOut::Total => {
-                        let result = self.as_mut().timed_out();
-                        return other(self, result, cx);
+                Poll::Ready(result) => Ended::Attempt(result.map_err(Into::into)),
+                Poll::Pending => {
+                    Ended::Time(ready!(this.operation.poll_attempt_limit(this.timer, cx)))
+                }
+            },
+            _ => Ended::Nothing,
+        };
+        let result = ready!(self.as_mut().poll_on(ended, cx));
+        other(self, result, cx)
+    }
+
+    /// Goes on with a call that does not end with its first attempt, or not well.
+    #[inline(never)]
+    fn poll_on(
+        mut self: Pin<&mut Self>,
+        mut ended: Ended<R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Response<R>, BoxError>> {
+        loop {
+            let over = match ended {
+                Ended::Attempt(result) => self.as_mut().ended(result, cx),
+                Ended::Time(RanOut::Attempt(limit)) => {
+                    let late = self.operation.attempt_timed_out(limit);
+                    self.as_mut().ended(Err(late), cx)
+                }
+                Ended::Time(RanOut::Total) => Some(self.as_mut().timed_out()),
+                Ended::Nothing => ready!(self.as_mut().poll_between(cx)),
+            };
+            if let Some(result) = over {
+                return Poll::Ready(result);
+            }
+            let this = self.as_mut().project();
+            ended = match this.state.project() {
+                StateProj::Calling { attempt } => match attempt.poll(cx) {
+                    Poll::Ready(result) => Ended::Attempt(result.map_err(Into::into)),
+                    Poll::Pending => {
+                        Ended::Time(ready!(this.operation.poll_attempt_limit(this.timer, cx)))
                     }
                 },
+                _ => Ended::Nothing,
             };
-            if let Some(result) = self.as_mut().ended(result, cx) {
-                return other(self, result, cx);
-            }
         }
     }
+}
+
+/// What has ended.
+enum Ended<R> {
+    Attempt(Result<Response<R>, BoxError>),
+    Time(RanOut),
+    /// No attempt was running.
+    Nothing,
 }
 
 impl<S, F, B, R> ResponseFuture<S, F, B, R>

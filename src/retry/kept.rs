@@ -113,6 +113,7 @@ impl<B> Kept<B> {
     }
 
     /// Keeps a body, or, of one that is empty, no more than its size hint.
+    #[inline]
     pub(super) fn put(&mut self, body: Result<B, SizeHint>) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         match body {

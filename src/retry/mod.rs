@@ -162,6 +162,9 @@ mod timer;
 #[path = "../../tests/loom/src/replay.rs"]
 pub mod model_replay;
 
+pub(crate) use future::State;
+pub(crate) use spare::Spare;
+
 pub use future::ResponseFuture;
 pub use layer::RetryLayer;
 pub use replay::{ReplayBody, Superseded};

@@ -49,6 +49,7 @@ pub(crate) struct Replay<B> {
 
 impl<B: Body> ReplayBody<B> {
     /// Wraps the body of a request that will not be repeated. Costs nothing.
+    #[inline]
     pub(crate) fn once(body: B) -> Self {
         Self {
             source: Source::Alone(body),
@@ -77,13 +78,12 @@ impl<B: Body> Replay<B> {
 
     /// Keeps the body of the request too. For the first attempt, before anything is asked of this.
     #[inline(always)]
-    pub(super) fn wrap(&mut self, request: Request<B>) -> Request<ReplayBody<B>> {
-        let (head, body) = request.into_parts();
-        Request::from_parts(head, self.keep(body))
+    pub(crate) fn wrap(&mut self, request: Request<B>) -> Request<ReplayBody<B>> {
+        request.map(|body| self.keep(body))
     }
 
-    #[inline]
-    pub(super) fn keep(&mut self, body: B) -> ReplayBody<B> {
+    #[inline(always)]
+    fn keep(&mut self, body: B) -> ReplayBody<B> {
         let Some(kept) = Arc::get_mut(&mut self.kept) else {
             return ReplayBody::once(body);
         };

@@ -73,7 +73,7 @@ impl Rules {
     }
 
     /// Takes note of a new call.
-    #[inline]
+    #[inline(always)]
     pub(super) fn welcome<B>(&self, request: &Request<B>) {
         if self.only_declared {
             self.warn_if_undeclared(request);
@@ -85,6 +85,7 @@ impl Rules {
 
     /// Says once that there is a request which declares nothing, where only declared ones are
     /// repeated: somebody forgot to, and would otherwise find out in the next outage.
+    #[inline(never)]
     fn warn_if_undeclared<B>(&self, request: &Request<B>) {
         if Idempotency::declared(request.extensions()).is_none()
             && !self.warned.swap(true, Ordering::Relaxed)

@@ -9,6 +9,7 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::{
+    connection::ConnectionWatch,
     future::{ResponseFuture, State},
     limit::Limits,
     operation::{Operation, announce},
@@ -62,55 +63,142 @@ where
 
     #[inline(always)]
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let rules = &self.rules;
-        let shared = Arc::clone(rules);
-        let not_ready = self.not_ready.take();
-        if not_ready.is_none() {
-            rules.welcome(&request);
+        if let Some(error) = self.not_ready.take() {
+            return self.refuse(&request, error);
         }
-        let terms = Terms::of(rules, &request);
+        let mut spare = Spare::Nothing;
+        let (begun, known) = self.begin(&mut spare, &mut request);
+        let attempt = match &mut spare {
+            Spare::Whole(replay) => self.inner.call(replay.wrap(request)),
+            _ => self.inner.call(request.map(ReplayBody::once)),
+        };
+        begun.future(known, spare, State::Calling { attempt })
+    }
+}
+
+impl<S> Retry<S> {
+    /// Returns whether an error is to be returned by the next call.
+    #[inline]
+    pub(crate) fn is_refused(&self) -> bool {
+        self.not_ready.is_some()
+    }
+
+    /// The service to make the first attempt with: the instance that was polled ready.
+    #[inline]
+    pub(crate) fn inner_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// Does what is to be done before the first attempt of a call.
+    ///
+    /// A request is large. Nothing that is done here moves it, nor `spare`, which is `Nothing` so far.
+    #[inline(always)]
+    pub(crate) fn begin<B: Body>(
+        &mut self,
+        spare: &mut Spare<B>,
+        request: &mut Request<B>,
+    ) -> (Begun<S>, Known)
+    where
+        S: Clone,
+    {
+        let rules = &*self.rules;
+        rules.welcome(request);
+        let recorder = CallRecorder::of(request.extensions()).cloned();
+        let terms = Terms::of(rules, request, recorder.is_some());
         let limits = Limits::start(terms.total_limit);
-        let mut spare = if terms.may_repeat() {
-            Spare::whole(&request, rules.replay_limit)
+        let mut extensions = Extensions::new();
+        let mut service = None;
+        if terms.may_repeat() {
+            if terms.is_extended {
+                extensions = request.extensions().clone();
+            }
+            spare.keep_whole(request, rules.replay_limit);
+            // What is kept for later attempts is a clone, which has its own readiness to wait for.
+            service = Some(self.inner.clone());
         } else {
             let is_limited = limits.total().or(rules.attempt_limit).is_some();
-            Spare::lean(&request, rules.remembers.as_deref(), is_limited)
+            spare.keep_lean(request, rules.remembers.as_deref(), is_limited);
+        }
+        let connection = announce(rules, 1, &limits, request);
+        let begun = Begun {
+            recorder,
+            extensions,
+            connection,
+            rules: Arc::clone(&self.rules),
+            service,
         };
-        let extensions = match terms.is_extended && spare.is_whole() {
-            true => request.extensions().clone(),
-            false => Extensions::new(),
+        (begun, Known { terms, limits })
+    }
+
+    /// Makes the future of a call that fails with `error`, since the service below is not ready.
+    #[cold]
+    fn refuse<F, B: Body, R>(
+        &self,
+        request: &Request<B>,
+        error: BoxError,
+    ) -> ResponseFuture<S, F, B, R> {
+        let recorder = CallRecorder::of(request.extensions()).cloned();
+        let mut spare = Spare::Nothing;
+        spare.keep_lean(request, self.rules.remembers.as_deref(), false);
+        let error = Some(refused(recorder.clone(), error));
+        let known = Known {
+            terms: Terms::of(&self.rules, request, recorder.is_some()),
+            limits: Limits::start(None),
         };
-        let service = spare.is_whole().then(|| self.inner.clone());
-        let connection = announce(rules, 1, &limits, &mut request);
-        // The instance that was polled ready is the one that is called; what is kept for later is a
-        // clone, which has its own readiness to wait for.
-        let state = match (not_ready, &mut spare) {
-            (Some(error), _) => State::NotReady {
-                error: Some(refused(terms.recorder.clone(), error)),
-            },
-            (None, Spare::Whole(replay)) => State::Calling {
-                attempt: self.inner.call(replay.wrap(request)),
-            },
-            (None, _) => State::Calling {
-                attempt: self.inner.call(request.map(ReplayBody::once)),
-            },
+        let begun = Begun {
+            recorder,
+            extensions: Extensions::new(),
+            connection: None,
+            rules: Arc::clone(&self.rules),
+            service: None,
         };
+        begun.future(known, spare, State::NotReady { error })
+    }
+}
+
+/// A call whose first attempt is to be made.
+pub(crate) struct Begun<S> {
+    recorder: Option<CallRecorder>,
+    extensions: Extensions,
+    connection: Option<ConnectionWatch>,
+    rules: Arc<Rules>,
+    service: Option<S>,
+}
+
+/// What is known of it. Apart, because what need not be dropped need not be in memory while the service
+/// below is called.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    terms: Terms,
+    limits: Limits,
+}
+
+impl<S> Begun<S> {
+    /// Makes the future of the call, when the first attempt was made. Between that and the future's being
+    /// returned there is nothing that could panic or be seen elsewhere: then all of it is moved once.
+    #[inline(always)]
+    pub(crate) fn future<F, B, R>(
+        self,
+        known: Known,
+        spare: Spare<B>,
+        state: State<F, B, R>,
+    ) -> ResponseFuture<S, F, B, R> {
         ResponseFuture {
             operation: Operation {
-                rules: shared,
+                rules: self.rules,
                 spare,
-                extensions,
-                recorder: terms.recorder,
-                connection,
-                idempotency: terms.idempotency,
-                permission: terms.permission,
-                max_attempts: terms.max_attempts,
+                extensions: self.extensions,
+                recorder: self.recorder,
+                connection: self.connection,
+                idempotency: known.terms.idempotency,
+                permission: known.terms.permission,
+                max_attempts: known.terms.max_attempts,
                 number: 1,
                 attempts: 0,
                 delivery: None,
-                limits,
+                limits: known.limits,
             },
-            service,
+            service: self.service,
             timer: None,
             state,
         }

@@ -63,40 +63,47 @@ struct Lengths {
 }
 
 /// Copies all texts of `head` to the front of `place`, if they are not too long.
-fn write(head: Head<'_>, place: &mut [u8]) -> Option<Lengths> {
+#[inline(always)]
+fn write(head: Head<'_>, place: &mut [u8], lengths: &mut Lengths) -> Option<()> {
     let room = place.len();
     let method = head.method.as_str();
     let scheme = head.uri.scheme_str().unwrap_or_default();
     let authority = head.uri.authority();
     let authority = authority.map_or("", |authority| authority.as_str());
     let path = path_and_query(head.uri);
+    lengths.version = head.version;
+    lengths.method = method.len();
+    lengths.scheme = scheme.len();
+    lengths.authority = authority.len();
+    lengths.path = path.len();
+    lengths.names = head.headers.keys_len();
+    lengths.values = head.headers.len();
     let place = put(place, method)?;
     let place = put(place, scheme)?;
     let place = put(place, authority)?;
-    let mut place = put(place, path)?;
-    for (name, value) in head.headers {
+    let place = put(place, path)?;
+    lengths.total = room - write_headers(head.headers, place)?;
+    Some(())
+}
+
+/// Copies all headers to the front of `place`, if they are not too long. Returns how much of it is left.
+///
+/// Apart, because the loop then has every register to itself: 9 instructions a header.
+#[inline(never)]
+fn write_headers(headers: &HeaderMap, mut place: &mut [u8]) -> Option<usize> {
+    for (name, value) in headers {
         let is_sensitive = value.is_sensitive();
         let (name, value) = (name.as_str().as_bytes(), value.as_bytes());
         let mark = Mark::new(name.len(), value.len(), is_sensitive);
-        let length = Mark::LENGTH + name.len() + value.len();
-        let (here, rest) = place.split_at_mut_checked(length)?;
-        let (mark_place, here) = here.split_first_chunk_mut()?;
+        let (mark_place, rest) = place.split_first_chunk_mut()?;
+        let (name_place, rest) = rest.split_at_mut_checked(name.len())?;
+        let (value_place, rest) = rest.split_at_mut_checked(value.len())?;
         *mark_place = mark.0.to_ne_bytes();
-        let (name_place, value_place) = here.split_at_mut_checked(name.len())?;
         copy_short(name_place, name);
         copy_short(value_place, value);
         place = rest;
     }
-    Some(Lengths {
-        version: head.version,
-        method: method.len(),
-        scheme: scheme.len(),
-        authority: authority.len(),
-        path: path.len(),
-        names: head.headers.keys_len(),
-        values: head.headers.len(),
-        total: room - place.len(),
-    })
+    Some(place.len())
 }
 
 #[inline]
@@ -167,13 +174,19 @@ impl Snapshot {
     }
 
     /// Copies `head`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn fill(&mut self, head: Head<'_>) {
         let texts = self.texts.insert([0; IN_PLACE]);
-        self.lengths = write(head, texts).unwrap_or_else(|| {
-            self.long = vec![0; length(head)];
-            write(head, &mut self.long).unwrap_or_default()
-        });
+        if write(head, texts, &mut self.lengths).is_none() {
+            self.fill_long(head);
+        }
+    }
+
+    #[cold]
+    fn fill_long(&mut self, head: Head<'_>) {
+        self.long = vec![0; length(head)];
+        // As long as it has to be, so that it is written whole.
+        let _ = write(head, &mut self.long, &mut self.lengths);
     }
 
     /// Builds the head anew, without extensions.

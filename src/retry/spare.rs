@@ -1,3 +1,5 @@
+use std::mem;
+
 use http::{HeaderName, Request, Version};
 use http_body::Body;
 
@@ -6,16 +8,16 @@ use super::{
     snapshot::Head,
 };
 use crate::{
-    endpoint::{Endpoint, Target},
+    endpoint::{Copied, Endpoint},
     remembered::Remembered,
 };
 
 /// What is kept of a request while it is under way, beside its extensions.
-pub(super) enum Spare<B> {
+pub(crate) enum Spare<B> {
     /// All of it, for the next attempt.
     Whole(Replay<B>),
     /// All of it, where it has neither headers nor a body and its URI is short: no block is needed.
-    Short(Target, Version),
+    Short(Copied, Version),
     /// What the errors of a call that cannot be repeated need to say.
     Lean(Remembered),
     /// Nothing: no later attempt and no error of ours can come of it.
@@ -24,39 +26,49 @@ pub(super) enum Spare<B> {
 
 impl<B: Body> Spare<B> {
     /// Keeps all of a request, and will keep up to `limit` bytes of its body.
-    #[inline]
-    pub(super) fn whole(request: &Request<B>, limit: usize) -> Self {
-        if has_neither_headers_nor_body(request) {
-            if let Some(target) = Target::in_place(request.method(), request.uri()) {
-                return Self::Short(target, request.version());
-            }
+    #[inline(always)]
+    pub(super) fn keep_whole(&mut self, request: &Request<B>, limit: usize) {
+        if !(has_neither_headers_nor_body(request) && self.keep_short(request)) {
+            self.put(Self::Whole(Replay::new(Head::of(request), limit)));
         }
-        Self::Whole(Replay::new(Head::of(request), limit))
+    }
+
+    /// Keeps all of a request that has neither headers nor a body, if its URI is short.
+    #[inline(always)]
+    fn keep_short<T>(&mut self, request: &Request<T>) -> bool {
+        self.put(Self::Short(Copied::NOTHING, request.version()));
+        match self {
+            Self::Short(copied, _) => copied.keep_whole(request.method(), request.uri()).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Puts something in the place of what has nothing to drop, without a look.
+    #[inline(always)]
+    fn put(&mut self, kept: Self) {
+        mem::forget(mem::replace(self, kept));
     }
 
     /// Keeps of a request what our errors will need: for a diagnosis, which wants the credentials in
     /// `names` remembered, or for a limit.
-    #[inline]
-    pub(super) fn lean(
-        request: &Request<B>,
+    #[inline(always)]
+    pub(super) fn keep_lean<T>(
+        &mut self,
+        request: &Request<T>,
         names: Option<&[HeaderName]>,
         is_limited: bool,
-    ) -> Self {
+    ) {
+        if names.is_none() && !is_limited {
+            return;
+        }
+        self.put(Self::Lean(Remembered::default()));
+        let Self::Lean(remembered) = self else {
+            return;
+        };
+        let (method, uri) = (request.method(), request.uri());
         match names {
-            Some(names) => Self::Lean(Remembered::of(
-                request.method(),
-                request.uri(),
-                request.headers(),
-                names,
-            )),
-            None if is_limited => {
-                let mut remembered = Remembered::default();
-                remembered
-                    .target
-                    .keep_whole(request.method(), request.uri());
-                Self::Lean(remembered)
-            }
-            None => Self::Nothing,
+            Some(names) => remembered.take(method, uri, request.headers(), names),
+            None => remembered.target.keep_whole(method, uri),
         }
     }
 }
@@ -98,9 +110,9 @@ impl<B> Spare<B> {
     pub(super) fn request(&self) -> Option<Request<ReplayBody<B>>> {
         match self {
             Self::Whole(replay) => replay.request(),
-            Self::Short(target, version) => {
+            Self::Short(copied, version) => {
                 let mut request = Request::new(ReplayBody::empty());
-                (*request.method_mut(), *request.uri_mut()) = target.restore()?;
+                (*request.method_mut(), *request.uri_mut()) = copied.restore()?;
                 *request.version_mut() = *version;
                 Some(request)
             }
@@ -111,7 +123,7 @@ impl<B> Spare<B> {
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         match self {
             Self::Whole(replay) => replay.endpoint(),
-            Self::Short(target, _) => Some(target.endpoint()),
+            Self::Short(copied, _) => Some(copied.endpoint()),
             Self::Lean(remembered) => Some(remembered.target.endpoint()),
             Self::Nothing => None,
         }
@@ -125,7 +137,7 @@ impl<B> Spare<B> {
                 let head = replay.head()?;
                 Remembered::of(&head.method, &head.uri, &head.headers, names)
             }
-            Self::Short(target, _) => Remembered::only(target.clone()),
+            Self::Short(copied, _) => Remembered::only((*copied).into()),
             Self::Lean(remembered) => remembered.clone(),
             Self::Nothing => return None,
         })

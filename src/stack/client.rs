@@ -18,7 +18,7 @@ use crate::{
     dispatch::{self, Dispatch},
     error::BoxError,
     recorder::{self, RecorderLayer, Recording, recorded},
-    retry::{self, ReplayBody, Retry},
+    retry::{self, ReplayBody, Retry, Spare, State},
 };
 
 /// The service that [`ClientStack`](super::ClientStack) makes of a client.
@@ -71,13 +71,21 @@ where
     }
 
     #[inline]
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        if self.recorder.is_on() {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        if self.recorder.is_on() || self.retry.is_refused() {
             return self.call_recorded(request);
         }
+        // As in `Retry`, spelled once more: a future that was made there would be moved here.
+        let diagnose = self.diagnose.clone();
+        let mut spare = Spare::Nothing;
+        let (begun, known) = self.retry.begin(&mut spare, &mut request);
+        let attempt = match &mut spare {
+            Spare::Whole(replay) => self.retry.inner_mut().call(replay.wrap(request)),
+            _ => self.retry.inner_mut().call(request.map(ReplayBody::once)),
+        };
         ResponseFuture {
-            attempts: self.retry.call(request),
-            diagnose: self.diagnose.clone(),
+            attempts: begun.future(known, spare, State::Calling { attempt }),
+            diagnose,
             looking: None,
             recording: None,
         }

@@ -19,8 +19,9 @@ pub(super) fn kept_with<B: Body>(
     body: B,
     limit: usize,
 ) -> (ReplayBody<B>, Replay<B>) {
-    let mut replay = Replay::new(Head::of(&Request::from_parts(head.clone(), ())), limit);
-    (replay.keep(body), replay)
+    let request = Request::from_parts(head.clone(), body);
+    let mut replay = Replay::new(Head::of(&request), limit);
+    (replay.wrap(request).into_body(), replay)
 }
 
 fn kept<B: Body>(body: B, limit: usize) -> (ReplayBody<B>, Replay<B>) {

@@ -14,8 +14,9 @@ pub struct Kept<B>(Replay<B>);
 
 /// Keeps up to `limit` bytes of a request's body. Returns that of the first attempt, too.
 pub fn keep<B: Body>(body: B, limit: usize) -> (Kept<B>, ReplayBody<B>) {
-    let mut replay = Replay::new(Head::of(&Request::new(())), limit);
-    let first = replay.keep(body);
+    let request = Request::new(body);
+    let mut replay = Replay::new(Head::of(&request), limit);
+    let first = replay.wrap(request).into_body();
     (Kept(replay), first)
 }
 
