@@ -65,6 +65,7 @@ mod line;
 mod payload;
 mod protocol;
 mod protocol_found;
+mod rare;
 mod redact;
 mod redact_named;
 mod redact_needles;

@@ -1,6 +1,10 @@
 //! What a layer remembers of a request in case the call fails.
 
-use std::{borrow::Cow, fmt};
+use std::{
+    borrow::Cow,
+    fmt,
+    mem::{self, ManuallyDrop},
+};
 
 use bytes::Bytes;
 use http::{
@@ -23,7 +27,26 @@ use crate::{
 /// A layer's future carries it, so it is small (96 bytes) and taken by plain copies.
 #[derive(Clone)]
 pub(crate) struct Target {
-    place: Place,
+    place: ManuallyDrop<Place>,
+}
+
+impl Drop for Target {
+    /// Nearly always there is nothing to drop, and the code for the rest is not the caller's: [`Rare`]
+    /// says why.
+    ///
+    /// [`Rare`]: crate::rare::Rare
+    #[inline]
+    fn drop(&mut self) {
+        if !matches!(*self.place, Place::Copied(_)) {
+            discard(&mut self.place);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn discard(place: &mut Place) {
+    drop(mem::replace(place, Place::Copied(Copied::NOTHING)));
 }
 
 /// The bytes of authority, path and query that a [`Target`] keeps in place. What does not fit costs a
@@ -61,7 +84,7 @@ impl Target {
     #[inline]
     pub(crate) const fn nothing() -> Self {
         Self {
-            place: Place::Copied(Copied::NOTHING),
+            place: ManuallyDrop::new(Place::Copied(Copied::NOTHING)),
         }
     }
 
@@ -95,33 +118,47 @@ impl Target {
     #[inline(never)]
     fn keep_template<B>(&mut self, request: &Request<B>) -> bool {
         match (
-            &mut self.place,
+            &mut *self.place,
             extension::<PathTemplate>(request.extensions()),
         ) {
             (Place::Copied(copied), Some(template)) => copied
-                .keep(request.method(), request.uri(), template.as_str(), false)
+                .keep(request.method(), request.uri(), template.as_str())
                 .is_some(),
             _ => false,
         }
     }
 
-    /// As [`Target::of`], written into what is a [`Target::nothing`] so far, where it stays.
+    /// As [`Target::of`], written into what is a [`Target::nothing`] so far, where it stays. The query
+    /// is kept too if it fits, since that is cheaper than to find out where it begins.
     #[inline(always)]
     pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
-        let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep(method, uri, uri.path(), false),
-            Place::Cloned { .. } | Place::Boxed(_) => None,
-        };
-        if kept.is_none() {
+        if !self.keep_if_short(method, uri) {
+            self.keep_long(method, uri);
+        }
+    }
+
+    /// As [`Target::keep`], and always the query too, for those who must know which secrets were sent.
+    #[inline(always)]
+    pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
+        if !self.keep_if_short(method, uri) {
             *self = Self::cloned(method, uri);
         }
     }
 
-    /// As [`Target::keep`], and the query too, for those who must know which secrets were sent.
     #[inline(always)]
-    pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
-        let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep_whole(method, uri),
+    fn keep_if_short(&mut self, method: &Method, uri: &Uri) -> bool {
+        match &mut *self.place {
+            Place::Copied(copied) => copied.keep_whole(method, uri).is_some(),
+            Place::Cloned { .. } | Place::Boxed(_) => false,
+        }
+    }
+
+    /// Keeps what is short but for its query, or not at all.
+    #[cold]
+    #[inline(never)]
+    fn keep_long(&mut self, method: &Method, uri: &Uri) {
+        let kept = match &mut *self.place {
+            Place::Copied(copied) => copied.keep(method, uri, uri.path()),
             Place::Cloned { .. } | Place::Boxed(_) => None,
         };
         if kept.is_none() {
@@ -136,7 +173,9 @@ impl Target {
         let place = copied
             .keep_whole(method, uri)
             .map(|()| Place::Copied(copied));
-        place.map(|place| Self { place })
+        place.map(|place| Self {
+            place: ManuallyDrop::new(place),
+        })
     }
 
     #[cold]
@@ -146,12 +185,14 @@ impl Target {
             Some(method) => Place::Cloned { method, uri },
             None => Place::Boxed(Box::new((method.clone(), uri))),
         };
-        Self { place }
+        Self {
+            place: ManuallyDrop::new(place),
+        }
     }
 
     /// Gives back the method and the URI, as far as they were kept.
     pub(crate) fn restore(&self) -> Option<(Method, Uri)> {
-        let uri = match &self.place {
+        let uri = match &*self.place {
             Place::Copied(copied) => copied.uri()?,
             Place::Cloned { uri, .. } => uri.clone(),
             Place::Boxed(boxed) => boxed.1.clone(),
@@ -160,7 +201,7 @@ impl Target {
     }
 
     pub(crate) fn method(&self) -> &Method {
-        match &self.place {
+        match &*self.place {
             Place::Copied(Copied { method, .. }) | Place::Cloned { method, .. } => method.method(),
             Place::Boxed(boxed) => &boxed.0,
         }
@@ -168,7 +209,7 @@ impl Target {
 
     /// Returns what was called as it was sent, secrets included. Without the query, unless it was kept.
     pub(crate) fn address(&self) -> Address<'_> {
-        match &self.place {
+        match &*self.place {
             Place::Copied(copied) => copied.address(),
             Place::Cloned { uri, .. } => Address::of(uri),
             Place::Boxed(boxed) => Address::of(&boxed.1),
@@ -192,17 +233,14 @@ impl fmt::Debug for Target {
 }
 
 impl Copied {
+    /// All zeros but for the method, which is cheaper to write than a slash would be.
     const NOTHING: Self = Self {
         method: Standard::Get,
         scheme: CommonScheme::Absent,
         authority: 0,
-        path: 1,
-        query: 1,
-        bytes: {
-            let mut bytes = [0; IN_PLACE];
-            bytes[0] = b'/';
-            bytes
-        },
+        path: 0,
+        query: 0,
+        bytes: [0; IN_PLACE],
     };
 
     /// Copies the authority of `uri`, its path and its query, if they fit.
@@ -210,16 +248,14 @@ impl Copied {
     fn keep_whole(&mut self, method: &Method, uri: &Uri) -> Option<()> {
         // Both in one, as they were sent.
         let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
-        // `http://host?query` has no path, and yet one is shown.
-        if sent.as_bytes().first() == Some(&b'?') {
-            return None;
-        }
-        self.keep(method, uri, sent, uri.query().is_some())
+        self.keep(method, uri, sent)?;
+        self.path = UNKNOWN;
+        Some(())
     }
 
-    /// Copies the authority of `uri` and a path, in which there may be a query, if they fit.
+    /// Copies the authority of `uri` and a path, if they fit.
     #[inline(always)]
-    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, has_query: bool) -> Option<()> {
+    fn keep(&mut self, method: &Method, uri: &Uri, path: &str) -> Option<()> {
         let method = Standard::of(method)?;
         let scheme = CommonScheme::of(uri)?;
         let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -234,7 +270,7 @@ impl Copied {
         // Both are less than `IN_PLACE`.
         self.authority = authority.len() as u8;
         self.query = (authority.len() + path.len()) as u8;
-        self.path = if has_query { UNKNOWN } else { self.query };
+        self.path = self.query;
         Some(())
     }
 
@@ -248,7 +284,11 @@ impl Copied {
             UNKNOWN => text.find('?').unwrap_or(query),
             _ => path,
         };
-        let sent_path = text.get(authority..path).unwrap_or_default();
+        let sent_path = match text.get(authority..path).unwrap_or_default() {
+            // Of nothing, and of `http://host?query`. Only the form of `CONNECT` has none: `host:port`.
+            "" if authority == 0 || !self.scheme.as_str().is_empty() => "/",
+            path => path,
+        };
         Address {
             scheme: self.scheme.as_str(),
             authority: text.get(..authority).unwrap_or_default(),
@@ -328,17 +368,19 @@ impl<'a> Address<'a> {
 }
 
 /// A method that has a name in RFC 9110 or RFC 5789, in one byte instead of the 24 of a [`Method`].
+///
+/// In the order of `http`, so that one is a copy of the other.
 #[derive(Clone, Copy)]
 enum Standard {
+    Options,
     Get,
     Post,
     Put,
     Delete,
     Head,
-    Options,
+    Trace,
     Connect,
     Patch,
-    Trace,
 }
 
 impl Standard {
