@@ -202,6 +202,7 @@ impl Target {
 
     pub(crate) fn method(&self) -> &Method {
         match &*self.place {
+            Place::Copied(copied) if copied.query == 0 => &Method::GET,
             Place::Copied(Copied { method, .. }) | Place::Cloned { method, .. } => method.method(),
             Place::Boxed(boxed) => &boxed.0,
         }
@@ -233,9 +234,9 @@ impl fmt::Debug for Target {
 }
 
 impl Copied {
-    /// All zeros but for the method, which is cheaper to write than a slash would be.
+    /// All zeros, which are cheaper to write than anything else; it reads as `GET /` all the same.
     const NOTHING: Self = Self {
-        method: Standard::Get,
+        method: Standard::Options,
         scheme: CommonScheme::Absent,
         authority: 0,
         path: 0,

@@ -69,10 +69,9 @@ where
         // What is there is handed out, however late. Arm by arm: a frame that is kept for what follows is
         // moved three times instead of once.
         match this.inner.poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) if this.watch.is_none() => Poll::Ready(Some(Ok(frame))),
             Poll::Ready(Some(Ok(frame))) => {
-                if this.watch.is_some() {
-                    answered(this.watch);
-                }
+                answered(this.watch);
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
