@@ -74,6 +74,7 @@ mod remembered;
 mod retry_after;
 mod secrets;
 mod sse;
+mod standard;
 mod transport;
 mod xml;
 

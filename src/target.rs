@@ -18,6 +18,7 @@ use crate::{
     extensions::extension,
     path::{is_plain, redact_path},
     record::PathTemplate,
+    standard::{CommonScheme, Standard},
     text::copy_short,
 };
 
@@ -170,11 +171,13 @@ impl Target {
     #[inline]
     pub(crate) fn in_place(method: &Method, uri: &Uri) -> Option<Self> {
         let mut copied = Copied::NOTHING;
-        let place = copied
-            .keep_whole(method, uri)
-            .map(|()| Place::Copied(copied));
-        place.map(|place| Self {
-            place: ManuallyDrop::new(place),
+        copied.keep_whole(method, uri)?;
+        // `http://host?query` would not be given back as it came.
+        if copied.bytes.get(usize::from(copied.authority)) == Some(&b'?') {
+            return None;
+        }
+        Some(Self {
+            place: ManuallyDrop::new(Place::Copied(copied)),
         })
     }
 
@@ -365,79 +368,5 @@ impl<'a> Address<'a> {
             [self.scheme, "://", host]
         };
         Endpoint::new(method.clone(), origin, &path)
-    }
-}
-
-/// A method that has a name in RFC 9110 or RFC 5789, in one byte instead of the 24 of a [`Method`].
-///
-/// In the order of `http`, so that one is a copy of the other.
-#[derive(Clone, Copy)]
-enum Standard {
-    Options,
-    Get,
-    Post,
-    Put,
-    Delete,
-    Head,
-    Trace,
-    Connect,
-    Patch,
-}
-
-impl Standard {
-    fn of(method: &Method) -> Option<Self> {
-        Some(match *method {
-            Method::GET => Self::Get,
-            Method::POST => Self::Post,
-            Method::PUT => Self::Put,
-            Method::DELETE => Self::Delete,
-            Method::HEAD => Self::Head,
-            Method::OPTIONS => Self::Options,
-            Method::CONNECT => Self::Connect,
-            Method::PATCH => Self::Patch,
-            Method::TRACE => Self::Trace,
-            _ => return None,
-        })
-    }
-
-    fn method(self) -> &'static Method {
-        match self {
-            Self::Get => &Method::GET,
-            Self::Post => &Method::POST,
-            Self::Put => &Method::PUT,
-            Self::Delete => &Method::DELETE,
-            Self::Head => &Method::HEAD,
-            Self::Options => &Method::OPTIONS,
-            Self::Connect => &Method::CONNECT,
-            Self::Patch => &Method::PATCH,
-            Self::Trace => &Method::TRACE,
-        }
-    }
-}
-
-/// A scheme that most URIs have, in one byte.
-#[derive(Clone, Copy)]
-enum CommonScheme {
-    Absent,
-    Http,
-    Https,
-}
-
-impl CommonScheme {
-    fn of(uri: &Uri) -> Option<Self> {
-        match uri.scheme() {
-            None => Some(Self::Absent),
-            Some(scheme) if *scheme == Scheme::HTTP => Some(Self::Http),
-            Some(scheme) if *scheme == Scheme::HTTPS => Some(Self::Https),
-            Some(_) => None,
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Absent => "",
-            Self::Http => "http",
-            Self::Https => "https",
-        }
     }
 }
