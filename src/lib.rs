@@ -43,6 +43,7 @@ mod budget;
 mod cause;
 mod charset;
 mod classify;
+mod common;
 mod decision;
 mod diagnosis;
 mod excerpt;
@@ -74,7 +75,6 @@ mod remembered;
 mod retry_after;
 mod secrets;
 mod sse;
-mod standard;
 mod transport;
 mod xml;
 

@@ -1,10 +1,6 @@
 //! What a layer remembers of a request in case the call fails.
 
-use std::{
-    borrow::Cow,
-    fmt,
-    mem::{self, ManuallyDrop},
-};
+use std::{borrow::Cow, fmt};
 
 use bytes::Bytes;
 use http::{
@@ -13,12 +9,12 @@ use http::{
 };
 
 use crate::{
+    common::{CommonScheme, Standard},
     eight,
     endpoint::Endpoint,
     extensions::extension,
     path::{is_plain, redact_path},
     record::PathTemplate,
-    standard::{CommonScheme, Standard},
     text::copy_short,
 };
 
@@ -28,38 +24,22 @@ use crate::{
 /// A layer's future carries it, so it is small (96 bytes) and taken by plain copies.
 #[derive(Clone)]
 pub(crate) struct Target {
-    place: ManuallyDrop<Place>,
-}
-
-impl Drop for Target {
-    /// Nearly always there is nothing to drop, and the code for the rest is not the caller's: [`Rare`]
-    /// says why.
-    ///
-    /// [`Rare`]: crate::rare::Rare
-    #[inline]
-    fn drop(&mut self) {
-        if !matches!(*self.place, Place::Copied(_)) {
-            discard(&mut self.place);
-        }
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn discard(place: &mut Place) {
-    drop(mem::replace(place, Place::Copied(Copied::NOTHING)));
+    place: Place,
 }
 
 /// The bytes of authority, path and query that a [`Target`] keeps in place. What does not fit costs a
 /// clone of the URI, which allocates if the URI was never cloned before.
 const IN_PLACE: usize = 90;
 
-/// Where a path ends that was taken with its query: in front of the first `?`.
-const UNKNOWN: u8 = u8::MAX;
-
 #[derive(Clone)]
 enum Place {
     Copied(Copied),
+    Whole(Whole),
+}
+
+/// What does not fit in place. Apart, so that there is next to nothing to drop where it fits.
+#[derive(Clone)]
+enum Whole {
     Cloned {
         method: Standard,
         uri: Uri,
@@ -68,15 +48,32 @@ enum Place {
     Boxed(Box<(Method, Uri)>),
 }
 
+impl Whole {
+    fn method(&self) -> &Method {
+        match self {
+            Self::Cloned { method, .. } => method.method(),
+            Self::Boxed(boxed) => &boxed.0,
+        }
+    }
+
+    fn uri(&self) -> &Uri {
+        match self {
+            Self::Cloned { uri, .. } => uri,
+            Self::Boxed(boxed) => &boxed.1,
+        }
+    }
+}
+
 /// Authority, path and query as they came, one after the other.
 #[derive(Clone, Copy)]
 struct Copied {
     method: Standard,
     scheme: CommonScheme,
-    /// Where the authority ends, the path, and the query, which begins with its `?`.
+    /// Where the authority ends, and where all of it does.
     authority: u8,
-    path: u8,
-    query: u8,
+    end: u8,
+    /// Whether the query, if there is one, begins at the first `?`. Looked for when it is wanted.
+    is_whole: bool,
     bytes: [u8; IN_PLACE],
 }
 
@@ -85,7 +82,7 @@ impl Target {
     #[inline]
     pub(crate) const fn nothing() -> Self {
         Self {
-            place: ManuallyDrop::new(Place::Copied(Copied::NOTHING)),
+            place: Place::Copied(Copied::NOTHING),
         }
     }
 
@@ -119,48 +116,48 @@ impl Target {
     #[inline(never)]
     fn keep_template<B>(&mut self, request: &Request<B>) -> bool {
         match (
-            &mut *self.place,
+            &mut self.place,
             extension::<PathTemplate>(request.extensions()),
         ) {
             (Place::Copied(copied), Some(template)) => copied
-                .keep(request.method(), request.uri(), template.as_str())
+                .keep(request.method(), request.uri(), template.as_str(), false)
                 .is_some(),
             _ => false,
         }
     }
 
-    /// As [`Target::of`], written into what is a [`Target::nothing`] so far, where it stays. The query
-    /// is kept too if it fits, since that is cheaper than to find out where it begins.
+    /// As [`Target::of`], written into what is a [`Target::nothing`] so far, where it stays. The query too
+    /// if it fits, since that is cheaper than to find out where it begins.
     #[inline(always)]
     pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
-        if !self.keep_if_short(method, uri) {
-            self.keep_long(method, uri);
+        let kept = match &mut self.place {
+            Place::Copied(copied) => copied.keep_whole(method, uri),
+            Place::Whole(_) => None,
+        };
+        if kept.is_none() {
+            self.keep_path(method, uri);
         }
     }
 
-    /// As [`Target::keep`], and always the query too, for those who must know which secrets were sent.
-    #[inline(always)]
-    pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
-        if !self.keep_if_short(method, uri) {
+    /// As [`Target::keep`], without the query.
+    #[cold]
+    #[inline(never)]
+    fn keep_path(&mut self, method: &Method, uri: &Uri) {
+        let kept = match &mut self.place {
+            Place::Copied(copied) => copied.keep(method, uri, uri.path(), false),
+            Place::Whole(_) => None,
+        };
+        if kept.is_none() {
             *self = Self::cloned(method, uri);
         }
     }
 
+    /// As [`Target::keep`], and the query too, for those who must know which secrets were sent.
     #[inline(always)]
-    fn keep_if_short(&mut self, method: &Method, uri: &Uri) -> bool {
-        match &mut *self.place {
-            Place::Copied(copied) => copied.keep_whole(method, uri).is_some(),
-            Place::Cloned { .. } | Place::Boxed(_) => false,
-        }
-    }
-
-    /// Keeps what is short but for its query, or not at all.
-    #[cold]
-    #[inline(never)]
-    fn keep_long(&mut self, method: &Method, uri: &Uri) {
-        let kept = match &mut *self.place {
-            Place::Copied(copied) => copied.keep(method, uri, uri.path()),
-            Place::Cloned { .. } | Place::Boxed(_) => None,
+    pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
+        let kept = match &mut self.place {
+            Place::Copied(copied) => copied.keep_whole(method, uri),
+            Place::Whole(_) => None,
         };
         if kept.is_none() {
             *self = Self::cloned(method, uri);
@@ -171,52 +168,47 @@ impl Target {
     #[inline]
     pub(crate) fn in_place(method: &Method, uri: &Uri) -> Option<Self> {
         let mut copied = Copied::NOTHING;
-        copied.keep_whole(method, uri)?;
-        // `http://host?query` would not be given back as it came.
-        if copied.bytes.get(usize::from(copied.authority)) == Some(&b'?') {
-            return None;
-        }
-        Some(Self {
-            place: ManuallyDrop::new(Place::Copied(copied)),
-        })
+        let place = copied
+            .keep_whole(method, uri)
+            .map(|()| Place::Copied(copied));
+        place.map(|place| Self { place })
     }
 
     #[cold]
     fn cloned(method: &Method, uri: &Uri) -> Self {
         let uri = uri.clone();
-        let place = match Standard::of(method) {
-            Some(method) => Place::Cloned { method, uri },
-            None => Place::Boxed(Box::new((method.clone(), uri))),
+        let whole = match Standard::of(method) {
+            Some(method) => Whole::Cloned { method, uri },
+            None => Whole::Boxed(Box::new((method.clone(), uri))),
         };
         Self {
-            place: ManuallyDrop::new(place),
+            place: Place::Whole(whole),
         }
     }
 
     /// Gives back the method and the URI, as far as they were kept.
     pub(crate) fn restore(&self) -> Option<(Method, Uri)> {
-        let uri = match &*self.place {
+        let uri = match &self.place {
             Place::Copied(copied) => copied.uri()?,
-            Place::Cloned { uri, .. } => uri.clone(),
-            Place::Boxed(boxed) => boxed.1.clone(),
+            Place::Whole(whole) => whole.uri().clone(),
         };
         Some((self.method().clone(), uri))
     }
 
     pub(crate) fn method(&self) -> &Method {
-        match &*self.place {
-            Place::Copied(copied) if copied.query == 0 => &Method::GET,
-            Place::Copied(Copied { method, .. }) | Place::Cloned { method, .. } => method.method(),
-            Place::Boxed(boxed) => &boxed.0,
+        match &self.place {
+            // Of a request of which nothing was kept.
+            Place::Copied(Copied { end: 0, .. }) => &Method::GET,
+            Place::Copied(Copied { method, .. }) => method.method(),
+            Place::Whole(whole) => whole.method(),
         }
     }
 
     /// Returns what was called as it was sent, secrets included. Without the query, unless it was kept.
     pub(crate) fn address(&self) -> Address<'_> {
-        match &*self.place {
+        match &self.place {
             Place::Copied(copied) => copied.address(),
-            Place::Cloned { uri, .. } => Address::of(uri),
-            Place::Boxed(boxed) => Address::of(&boxed.1),
+            Place::Whole(whole) => Address::of(whole.uri()),
         }
     }
 
@@ -237,13 +229,13 @@ impl fmt::Debug for Target {
 }
 
 impl Copied {
-    /// All zeros, which are cheaper to write than anything else; it reads as `GET /` all the same.
+    /// All zeros, which are the cheapest to write.
     const NOTHING: Self = Self {
         method: Standard::Options,
         scheme: CommonScheme::Absent,
         authority: 0,
-        path: 0,
-        query: 0,
+        end: 0,
+        is_whole: false,
         bytes: [0; IN_PLACE],
     };
 
@@ -252,17 +244,22 @@ impl Copied {
     fn keep_whole(&mut self, method: &Method, uri: &Uri) -> Option<()> {
         // Both in one, as they were sent.
         let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
-        self.keep(method, uri, sent)?;
-        self.path = UNKNOWN;
-        Some(())
+        // `http://host?query` has no path, and yet one is shown.
+        if sent.as_bytes().first() == Some(&b'?') {
+            return None;
+        }
+        self.keep(method, uri, sent, true)
     }
 
-    /// Copies the authority of `uri` and a path, if they fit.
+    /// Copies the authority of `uri` and a path, with its query if that `is_whole`, if they fit.
     #[inline(always)]
-    fn keep(&mut self, method: &Method, uri: &Uri, path: &str) -> Option<()> {
+    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, is_whole: bool) -> Option<()> {
         let method = Standard::of(method)?;
-        let scheme = CommonScheme::of(uri)?;
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let (scheme, authority) = match uri.authority() {
+            Some(authority) => (CommonScheme::of(uri)?, authority.as_str()),
+            // Then there is no scheme either.
+            None => (CommonScheme::Absent, ""),
+        };
         let (place, rest) = self.bytes.split_at_mut_checked(authority.len())?;
         // Most URIs on a server have none, and to copy nothing is a call too.
         if !authority.is_empty() {
@@ -273,25 +270,25 @@ impl Copied {
         self.scheme = scheme;
         // Both are less than `IN_PLACE`.
         self.authority = authority.len() as u8;
-        self.query = (authority.len() + path.len()) as u8;
-        self.path = self.query;
+        self.end = (authority.len() + path.len()) as u8;
+        self.is_whole = is_whole;
         Some(())
     }
 
     fn address(&self) -> Address<'_> {
         // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
-        let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);
-        let bytes = self.bytes.get(..query).unwrap_or_default();
+        let [authority, end] = [self.authority, self.end].map(usize::from);
+        let bytes = self.bytes.get(..end).unwrap_or_default();
         let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let path = match self.path {
-            // The authority has no question mark in it.
-            UNKNOWN => text.find('?').unwrap_or(query),
-            _ => path,
+        // The authority has no question mark in it.
+        let path = match self.is_whole {
+            true => eight::find(bytes, b'?', b'?').unwrap_or(end),
+            false => end,
         };
-        let sent_path = match text.get(authority..path).unwrap_or_default() {
-            // Of nothing, and of `http://host?query`. Only the form of `CONNECT` has none: `host:port`.
-            "" if authority == 0 || !self.scheme.as_str().is_empty() => "/",
-            path => path,
+        let sent_path = match text {
+            // Of a request of which nothing was kept.
+            "" => "/",
+            _ => text.get(authority..path).unwrap_or_default(),
         };
         Address {
             scheme: self.scheme.as_str(),
@@ -304,7 +301,7 @@ impl Copied {
     }
 
     fn uri(&self) -> Option<Uri> {
-        let texts = Bytes::copy_from_slice(self.bytes.get(..usize::from(self.query))?);
+        let texts = Bytes::copy_from_slice(self.bytes.get(..usize::from(self.end))?);
         let authority = texts.slice(..usize::from(self.authority));
         let path = texts.slice(usize::from(self.authority)..);
         let mut uri = http::uri::Parts::default();
