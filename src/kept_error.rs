@@ -28,7 +28,10 @@ impl NotReady {
 
     #[inline]
     pub(crate) fn take(&mut self) -> Option<BoxError> {
-        self.0.take()
+        match &mut self.0 {
+            None => None,
+            kept => kept.take(),
+        }
     }
 }
 

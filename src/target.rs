@@ -9,6 +9,7 @@ use http::{
 };
 
 use crate::{
+    common::{CommonScheme, Standard},
     eight,
     endpoint::Endpoint,
     extensions::extension,
@@ -30,12 +31,15 @@ pub(crate) struct Target {
 /// clone of the URI, which allocates if the URI was never cloned before.
 const IN_PLACE: usize = 90;
 
-/// Where a path ends that was taken with its query: in front of the first `?`.
-const UNKNOWN: u8 = u8::MAX;
-
 #[derive(Clone)]
 enum Place {
     Copied(Copied),
+    Whole(Whole),
+}
+
+/// What does not fit in place. Apart, so that there is next to nothing to drop where it fits.
+#[derive(Clone)]
+enum Whole {
     Cloned {
         method: Standard,
         uri: Uri,
@@ -44,15 +48,32 @@ enum Place {
     Boxed(Box<(Method, Uri)>),
 }
 
+impl Whole {
+    fn method(&self) -> &Method {
+        match self {
+            Self::Cloned { method, .. } => method.method(),
+            Self::Boxed(boxed) => &boxed.0,
+        }
+    }
+
+    fn uri(&self) -> &Uri {
+        match self {
+            Self::Cloned { uri, .. } => uri,
+            Self::Boxed(boxed) => &boxed.1,
+        }
+    }
+}
+
 /// A [`Target`] that fits in place: authority, path and query as they came, one after the other.
 #[derive(Clone, Copy)]
 pub(crate) struct Copied {
     method: Standard,
     scheme: CommonScheme,
-    /// Where the authority ends, the path, and the query, which begins with its `?`.
+    /// Where the authority ends, and where all of it does.
     authority: u8,
-    path: u8,
-    query: u8,
+    end: u8,
+    /// Whether the query, if there is one, begins at the first `?`. Looked for when it is wanted.
+    is_whole: bool,
     bytes: [u8; IN_PLACE],
 }
 
@@ -105,12 +126,26 @@ impl Target {
         }
     }
 
-    /// As [`Target::of`], written into what is a [`Target::nothing`] so far, where it stays.
+    /// As [`Target::of`], written into what is a [`Target::nothing`] so far, where it stays. The query too
+    /// if it fits, since that is cheaper than to find out where it begins.
     #[inline(always)]
     pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
         let kept = match &mut self.place {
+            Place::Copied(copied) => copied.keep_whole(method, uri),
+            Place::Whole(_) => None,
+        };
+        if kept.is_none() {
+            self.keep_path(method, uri);
+        }
+    }
+
+    /// As [`Target::keep`], without the query.
+    #[cold]
+    #[inline(never)]
+    fn keep_path(&mut self, method: &Method, uri: &Uri) {
+        let kept = match &mut self.place {
             Place::Copied(copied) => copied.keep(method, uri, uri.path(), false),
-            Place::Cloned { .. } | Place::Boxed(_) => None,
+            Place::Whole(_) => None,
         };
         if kept.is_none() {
             *self = Self::cloned(method, uri);
@@ -122,7 +157,7 @@ impl Target {
     pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
         let kept = match &mut self.place {
             Place::Copied(copied) => copied.keep_whole(method, uri),
-            Place::Cloned { .. } | Place::Boxed(_) => None,
+            Place::Whole(_) => None,
         };
         if kept.is_none() {
             *self = Self::cloned(method, uri);
@@ -132,17 +167,19 @@ impl Target {
     #[cold]
     fn cloned(method: &Method, uri: &Uri) -> Self {
         let uri = uri.clone();
-        let place = match Standard::of(method) {
-            Some(method) => Place::Cloned { method, uri },
-            None => Place::Boxed(Box::new((method.clone(), uri))),
+        let whole = match Standard::of(method) {
+            Some(method) => Whole::Cloned { method, uri },
+            None => Whole::Boxed(Box::new((method.clone(), uri))),
         };
-        Self { place }
+        Self {
+            place: Place::Whole(whole),
+        }
     }
 
     pub(crate) fn method(&self) -> &Method {
         match &self.place {
-            Place::Copied(Copied { method, .. }) | Place::Cloned { method, .. } => method.method(),
-            Place::Boxed(boxed) => &boxed.0,
+            Place::Copied(copied) => copied.method(),
+            Place::Whole(whole) => whole.method(),
         }
     }
 
@@ -150,8 +187,7 @@ impl Target {
     pub(crate) fn address(&self) -> Address<'_> {
         match &self.place {
             Place::Copied(copied) => copied.address(),
-            Place::Cloned { uri, .. } => Address::of(uri),
-            Place::Boxed(boxed) => Address::of(&boxed.1),
+            Place::Whole(whole) => Address::of(whole.uri()),
         }
     }
 
@@ -180,17 +216,14 @@ impl From<Copied> for Target {
 }
 
 impl Copied {
+    /// All zeros, which are the cheapest to write.
     pub(crate) const NOTHING: Self = Self {
-        method: Standard::Get,
+        method: Standard::Options,
         scheme: CommonScheme::Absent,
         authority: 0,
-        path: 1,
-        query: 1,
-        bytes: {
-            let mut bytes = [0; IN_PLACE];
-            bytes[0] = b'/';
-            bytes
-        },
+        end: 0,
+        is_whole: false,
+        bytes: [0; IN_PLACE],
     };
 
     /// Copies the authority of `uri`, its path and its query, if they fit: [`Copied::restore`] gives them
@@ -203,15 +236,18 @@ impl Copied {
         if sent.as_bytes().first() == Some(&b'?') {
             return None;
         }
-        self.keep(method, uri, sent, uri.query().is_some())
+        self.keep(method, uri, sent, true)
     }
 
-    /// Copies the authority of `uri` and a path, in which there may be a query, if they fit.
+    /// Copies the authority of `uri` and a path, with its query if that `is_whole`, if they fit.
     #[inline(always)]
-    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, has_query: bool) -> Option<()> {
+    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, is_whole: bool) -> Option<()> {
         let method = Standard::of(method)?;
-        let scheme = CommonScheme::of(uri)?;
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let (scheme, authority) = match uri.authority() {
+            Some(authority) => (CommonScheme::of(uri)?, authority.as_str()),
+            // Then there is no scheme either.
+            None => (CommonScheme::Absent, ""),
+        };
         let (place, rest) = self.bytes.split_at_mut_checked(authority.len())?;
         // Most URIs on a server have none, and to copy nothing is a call too.
         if !authority.is_empty() {
@@ -222,31 +258,43 @@ impl Copied {
         self.scheme = scheme;
         // Both are less than `IN_PLACE`.
         self.authority = authority.len() as u8;
-        self.query = (authority.len() + path.len()) as u8;
-        self.path = if has_query { UNKNOWN } else { self.query };
+        self.end = (authority.len() + path.len()) as u8;
+        self.is_whole = is_whole;
         Some(())
     }
 
     /// Gives back the method and the URI, if they were kept whole.
     pub(crate) fn restore(&self) -> Option<(Method, Uri)> {
-        Some((self.method.method().clone(), self.uri()?))
+        Some((self.method().clone(), self.uri()?))
     }
 
     pub(crate) fn endpoint(&self) -> Endpoint {
-        self.address().endpoint(self.method.method())
+        self.address().endpoint(self.method())
+    }
+
+    fn method(&self) -> &Method {
+        match self.end {
+            // Of a request of which nothing was kept.
+            0 => &Method::GET,
+            _ => self.method.method(),
+        }
     }
 
     fn address(&self) -> Address<'_> {
         // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
-        let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);
-        let bytes = self.bytes.get(..query).unwrap_or_default();
+        let [authority, end] = [self.authority, self.end].map(usize::from);
+        let bytes = self.bytes.get(..end).unwrap_or_default();
         let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let path = match self.path {
-            // The authority has no question mark in it.
-            UNKNOWN => text.find('?').unwrap_or(query),
-            _ => path,
+        // The authority has no question mark in it.
+        let path = match self.is_whole {
+            true => eight::find(bytes, b'?', b'?').unwrap_or(end),
+            false => end,
         };
-        let sent_path = text.get(authority..path).unwrap_or_default();
+        let sent_path = match text {
+            // Of a request of which nothing was kept.
+            "" => "/",
+            _ => text.get(authority..path).unwrap_or_default(),
+        };
         Address {
             scheme: self.scheme.as_str(),
             authority: text.get(..authority).unwrap_or_default(),
@@ -258,7 +306,7 @@ impl Copied {
     }
 
     fn uri(&self) -> Option<Uri> {
-        let texts = Bytes::copy_from_slice(self.bytes.get(..usize::from(self.query))?);
+        let texts = Bytes::copy_from_slice(self.bytes.get(..usize::from(self.end))?);
         let authority = texts.slice(..usize::from(self.authority));
         let path = texts.slice(usize::from(self.authority)..);
         let mut uri = http::uri::Parts::default();
@@ -322,77 +370,5 @@ impl<'a> Address<'a> {
             [self.scheme, "://", host]
         };
         Endpoint::new(method.clone(), origin, &path)
-    }
-}
-
-/// A method that has a name in RFC 9110 or RFC 5789, in one byte instead of the 24 of a [`Method`].
-#[derive(Clone, Copy)]
-enum Standard {
-    Get,
-    Post,
-    Put,
-    Delete,
-    Head,
-    Options,
-    Connect,
-    Patch,
-    Trace,
-}
-
-impl Standard {
-    fn of(method: &Method) -> Option<Self> {
-        Some(match *method {
-            Method::GET => Self::Get,
-            Method::POST => Self::Post,
-            Method::PUT => Self::Put,
-            Method::DELETE => Self::Delete,
-            Method::HEAD => Self::Head,
-            Method::OPTIONS => Self::Options,
-            Method::CONNECT => Self::Connect,
-            Method::PATCH => Self::Patch,
-            Method::TRACE => Self::Trace,
-            _ => return None,
-        })
-    }
-
-    fn method(self) -> &'static Method {
-        match self {
-            Self::Get => &Method::GET,
-            Self::Post => &Method::POST,
-            Self::Put => &Method::PUT,
-            Self::Delete => &Method::DELETE,
-            Self::Head => &Method::HEAD,
-            Self::Options => &Method::OPTIONS,
-            Self::Connect => &Method::CONNECT,
-            Self::Patch => &Method::PATCH,
-            Self::Trace => &Method::TRACE,
-        }
-    }
-}
-
-/// A scheme that most URIs have, in one byte.
-#[derive(Clone, Copy)]
-enum CommonScheme {
-    Absent,
-    Http,
-    Https,
-}
-
-impl CommonScheme {
-    fn of(uri: &Uri) -> Option<Self> {
-        match uri.scheme() {
-            None => Some(Self::Absent),
-            Some(scheme) if *scheme == Scheme::HTTP => Some(Self::Http),
-            Some(scheme) if *scheme == Scheme::HTTPS => Some(Self::Https),
-            Some(_) => None,
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Absent => "",
-            Self::Http => "http",
-            Self::Https => "https",
-        }
     }
 }

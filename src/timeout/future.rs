@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderMap, Response};
+use http::Response;
 use pin_project_lite::pin_project;
 
 use super::{body::ResponseBody, countdown::Countdown, limits::BodyLimits, watch::Watch};
@@ -79,59 +79,77 @@ where
 
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.as_mut().project();
-        if let StateProj::Running { inner, body, .. } = this.state.project() {
+        if let StateProj::Running {
+            inner, body: None, ..
+        } = self.as_mut().project().state.project()
+        {
             // Inner first: an answer that is ready wins over a limit that has run out.
             match inner.poll(cx) {
                 Poll::Ready(Ok(response)) => {
-                    if body.is_none() {
-                        return Poll::Ready(Ok(response.map(ResponseBody::unwatched)));
-                    }
-                    // Taken apart: what nobody looks into where it lies, the compiler moves for less.
-                    let (head, body) = response.into_parts();
-                    let body = ResponseBody::new(body, self.watch(&head.headers));
-                    return Poll::Ready(Ok(Response::from_parts(head, body)));
+                    return Poll::Ready(Ok(response.map(ResponseBody::unwatched)));
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
                 Poll::Pending => {}
             }
         }
-        self.poll_error(cx).map(Err)
+        self.poll_rest(cx)
     }
 }
 
-impl<F> ResponseFuture<F> {
-    /// Completes with an error where there is no answer.
+impl<F, B, E> ResponseFuture<F>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+    E: Into<BoxError>,
+{
+    /// What is seldom there, and what follows a wait. In a function of its own, and only one, so that the
+    /// rest is small enough to be made part of the caller: the response is moved twice less then.
     #[inline(never)]
-    fn poll_error(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<BoxError> {
+    fn poll_rest(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Response<ResponseBody<B>>, BoxError>> {
         match self.project().state.project() {
             StateProj::Running {
-                countdown, target, ..
+                inner,
+                countdown,
+                target,
+                body,
             } => {
+                if body.is_some() {
+                    if let Poll::Ready(result) = inner.poll(cx) {
+                        let response = result.map_err(Into::into)?;
+                        return Poll::Ready(Ok(watched(response, body.take(), target)));
+                    }
+                }
                 let limit = countdown.limit();
                 let elapsed = ready!(countdown.poll_expired(cx));
                 let error = TimeoutError::new(target.endpoint(), limit, TimeoutScope::Head);
-                Poll::Ready(error.with_elapsed(elapsed).into())
+                Poll::Ready(Err(error.with_elapsed(elapsed).into()))
             }
             StateProj::NotReady { error } => match error.take() {
-                Some(error) => Poll::Ready(error),
+                Some(error) => Poll::Ready(Err(error)),
                 // Polled again after its end.
                 None => Poll::Pending,
             },
         }
     }
+}
 
-    /// Watches the body of a response with these headers.
-    #[cold]
-    fn watch(self: Pin<&mut Self>, headers: &HeaderMap) -> Option<Pin<Box<Watch>>> {
-        match self.project().state.project() {
-            StateProj::Running { target, body, .. } => {
-                let limits = body.take()?;
-                let total = limits.total_for(headers);
-                let target = mem::replace(target, Target::nothing());
-                Some(Box::pin(Watch::new(target, limits, total)))
-            }
-            StateProj::NotReady { .. } => None,
-        }
-    }
+/// Has the body of a response to `target` watched.
+#[cold]
+#[inline(never)]
+fn watched<B>(
+    response: Response<B>,
+    limits: Option<Arc<BodyLimits>>,
+    target: &mut Target,
+) -> Response<ResponseBody<B>> {
+    let watch = limits.map(|limits| {
+        let target = mem::replace(target, Target::nothing());
+        let total = limits.total_for(response.headers());
+        Watch::new(target, limits, total)
+    });
+    response.map(|body| match watch {
+        Some(watch) => ResponseBody::watched(body, watch),
+        None => ResponseBody::unwatched(body),
+    })
 }

@@ -3,15 +3,18 @@ use std::{sync::Arc, time::Duration};
 use http::Request;
 use tower_layer::Layer;
 
-use super::{limits::BodyLimits, service::Timeout};
+use super::{countdown::is_limit, limits::BodyLimits, service::Timeout};
 use crate::{
-    endpoint::Endpoint, extensions::extension, hook::Hook, request_timeout::RequestTimeout,
+    endpoint::{Endpoint, Target},
+    extensions::extension,
+    hook::Hook,
+    request_timeout::RequestTimeout,
 };
 
 /// Limits how long a response may take. See the [module](super) for an example.
 #[derive(Clone, Debug)]
 pub struct TimeoutLayer {
-    limit: Duration,
+    pub(super) limit: Duration,
     limit_for: Option<Hook<LimitFor>>,
     /// Shared by all calls, so that those without limits on bodies carry one null pointer.
     body: Option<Arc<BodyLimits>>,
@@ -78,29 +81,30 @@ impl TimeoutLayer {
         Arc::make_mut(self.body.get_or_insert_default())
     }
 
-    /// Returns the limit for the head of the response to `request`.
-    #[inline]
-    pub(super) fn limit_of<B>(&self, request: &Request<B>) -> Duration {
-        if request.extensions().is_empty() && self.limit_for.is_none() {
-            return self.limit;
-        }
-        self.limit_asked(request)
+    /// Returns whether only a request's own limit can change that of [`TimeoutLayer::new`].
+    pub(super) fn is_plain(&self) -> bool {
+        is_limit(self.limit) && self.limit_for.is_none() && self.body.is_none()
     }
 
-    /// Asks the request and the hook.
+    /// Returns the limits for the response to `request`, and keeps who is called where one may run out.
     #[inline(never)]
-    fn limit_asked<B>(&self, request: &Request<B>) -> Duration {
-        if let Some(RequestTimeout(limit)) = extension(request.extensions()) {
-            return *limit;
+    pub(super) fn limits_of<B>(
+        &self,
+        request: &Request<B>,
+        target: &mut Target,
+    ) -> (Duration, Option<Arc<BodyLimits>>) {
+        let limit = match extension(request.extensions()) {
+            Some(RequestTimeout(limit)) => *limit,
+            None => self
+                .limit_for
+                .as_ref()
+                .and_then(|hook| hook(&Endpoint::of(request)))
+                .unwrap_or(self.limit),
+        };
+        if is_limit(limit) || self.body.is_some() {
+            target.keep_templated(request);
         }
-        self.limit_for
-            .as_ref()
-            .and_then(|hook| hook(&Endpoint::of(request)))
-            .unwrap_or(self.limit)
-    }
-
-    pub(super) fn body(&self) -> Option<Arc<BodyLimits>> {
-        self.body.clone()
+        (limit, self.body.clone())
     }
 }
 

@@ -103,9 +103,9 @@
 //! query and was never cloned, or its method has no name in RFC 9110 or RFC 5789. A body that is watched
 //! has one block, with its timer in it.
 //!
-//! The future is 232 bytes larger than the inner one: a timer of tokio's is 112 of them, and what is
+//! The future is 220 bytes larger than the inner one: a timer of tokio's is 112 of them, and what is
 //! kept of the request 96. The timer is tokio's own, made at the first wait: to make, register and drop it
-//! is 480 of the 850 instructions that a call takes. A queue of deadlines shared by all calls would be
+//! is 480 of the 815 instructions that a call takes. A queue of deadlines shared by all calls would be
 //! cheaper, but it would have to be right under several runtimes, their shutdown and a paused clock, and
 //! would make calls meet at a lock.
 //!

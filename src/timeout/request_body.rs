@@ -85,8 +85,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let limits = self.limits.clone();
         let watch = Watch::new(Target::templated(&request), limits, self.limits.total);
-        let watch = Some(Box::pin(watch));
         self.inner
-            .call(request.map(|body| RequestBody::new(body, watch)))
+            .call(request.map(|body| RequestBody::watched(body, watch)))
     }
 }

@@ -3,7 +3,7 @@ use std::task::{Context, Poll};
 use http::{Request, Response};
 use tower_service::Service;
 
-use super::{body::ResponseBody, countdown::is_limit, future::ResponseFuture, layer::TimeoutLayer};
+use super::{body::ResponseBody, future::ResponseFuture, layer::TimeoutLayer};
 use crate::{endpoint::Target, error::BoxError, kept_error::NotReady};
 
 /// Limits how long the responses of a service may take. See the [module](super) for an example.
@@ -11,6 +11,8 @@ use crate::{endpoint::Target, error::BoxError, kept_error::NotReady};
 pub struct Timeout<S> {
     inner: S,
     config: TimeoutLayer,
+    /// All calls have the same limit, and none on the body.
+    is_plain: bool,
     /// Why the service could not be made ready: the next call returns it.
     not_ready: NotReady,
 }
@@ -19,6 +21,7 @@ impl<S> Timeout<S> {
     pub(super) fn new(inner: S, config: TimeoutLayer) -> Self {
         Self {
             inner,
+            is_plain: config.is_plain(),
             config,
             not_ready: NotReady::default(),
         }
@@ -46,12 +49,13 @@ where
         if let Some(error) = self.not_ready.take() {
             return ResponseFuture::not_ready(error);
         }
-        let limit = self.config.limit_of(&request);
-        let body = self.config.body();
         let mut target = Target::nothing();
-        if is_limit(limit) || body.is_some() {
-            target.keep_templated(&request);
-        }
+        let (limit, body) = if self.is_plain && request.extensions().is_empty() {
+            target.keep(request.method(), request.uri());
+            (self.config.limit, None)
+        } else {
+            self.config.limits_of(&request, &mut target)
+        };
         ResponseFuture::running(self.inner.call(request), limit, target, body)
     }
 }

@@ -96,6 +96,14 @@ fn what_a_layer_keeps_is_small_and_loses_nothing() {
 }
 
 #[test]
+fn a_path_that_is_not_there_reads_as_the_root() {
+    assert_eq!(Target::nothing().endpoint().to_string(), "GET /");
+    let request = Request::post("http://h?b=secret").body(()).unwrap();
+    let endpoint = Endpoint::of(&request);
+    assert_eq!(format!("{endpoint} {endpoint:#}"), "POST / http://h/");
+}
+
+#[test]
 fn what_is_kept_in_place_is_given_back_as_it_came_or_not_kept() {
     let long = format!("http://h/{}", "x".repeat(100));
     for (uri, fits) in [
