@@ -86,6 +86,7 @@
 //! [`Client`]: https://docs.rs/reqwest/latest/reqwest/struct.Client.html
 
 mod future;
+mod request;
 mod service;
 
 pub use self::{future::ResponseFuture, service::ReqwestService};

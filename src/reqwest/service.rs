@@ -6,7 +6,7 @@ use http_body::Body;
 use reqwest::Client;
 use tower_service::Service;
 
-use super::future::ResponseFuture;
+use super::{future::ResponseFuture, request::convert};
 use crate::error::BoxError;
 
 /// A reqwest [`Client`] as a service of `http` requests. See the [module](crate::reqwest).
@@ -48,7 +48,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        match reqwest::Request::try_from(request.map(body)) {
+        match convert(request.map(body)) {
             Ok(request) => ResponseFuture::sent(Service::call(&mut self.client, request)),
             Err(error) => ResponseFuture::refused(error),
         }
