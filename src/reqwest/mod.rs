@@ -22,8 +22,8 @@
 //! - A URI is sent as reqwest's URL spells it, so that the path that a server sees need not be the one in
 //!   the line: `/a/../b/{c}` is sent as `/b/%7Bc%7D`. What has no scheme and no host is refused, and with
 //!   it `CONNECT`.
-//! - A user and a password in the URI are not sent, as over hyper-util's client: it is reqwest's
-//!   `RequestBuilder` that makes a header of them.
+//! - A user and a password in the URI do not become a header, as over hyper-util's client: it is reqwest's
+//!   `RequestBuilder` that makes one of them.
 //! - Of a request's extensions reqwest looks at its own `timeout` alone, which holds for every attempt.
 //!   It says nothing of connections, so leave
 //!   [`capture_connection`](crate::RetryLayer::capture_connection) off: a write that timed out would be

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, header};
+use http::{HeaderMap, Request, StatusCode, header};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use tokio::{
@@ -20,8 +20,12 @@ use tower_diagnose::{ClientService, ClientStack, ReqwestService};
 use crate::raw;
 
 fn stack() -> ClientService<ReqwestService> {
+    following(reqwest::redirect::Policy::none())
+}
+
+fn following(redirects: reqwest::redirect::Policy) -> ClientService<ReqwestService> {
     let client = reqwest::Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
+        .redirect(redirects)
         .retry(reqwest::retry::never())
         .no_proxy()
         .build()
@@ -96,7 +100,7 @@ async fn a_body_of_known_length_declares_it_and_a_stream_is_chunked() {
 }
 
 #[tokio::test]
-async fn what_stands_before_the_host_is_not_sent() {
+async fn a_user_and_a_password_do_not_become_a_header() {
     let sent = sent(
         "http://user:word@{}/a?b=c",
         Full::new(Bytes::from("content")),
@@ -149,5 +153,37 @@ async fn the_limit_of_a_reqwest_request_holds_for_every_attempt() {
     assert_eq!(
         error.to_string(),
         "GET /slow failed: timed out (no response from server) [3 attempts]"
+    );
+}
+
+#[tokio::test]
+async fn a_body_is_not_sent_again_where_a_redirect_leads() {
+    let address = raw::serve(|mut stream: TcpStream| async move {
+        raw::read_head(&mut stream).await;
+        let answer =
+            b"HTTP/1.1 307 Temporary Redirect\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n";
+        stream.write_all(answer).await.unwrap();
+    })
+    .await;
+    let request = Request::post(format!("http://{address}/a"));
+    let request = request.body(Full::new(Bytes::from("content"))).unwrap();
+    let response = following(reqwest::redirect::Policy::default())
+        .send(request)
+        .await
+        .unwrap();
+    assert_eq!(response.status(), StatusCode::TEMPORARY_REDIRECT);
+    let response = reqwest::Response::from(response.map(reqwest::Body::wrap));
+    assert_eq!(response.url().as_str(), "http://no.url.provided.local/");
+}
+
+#[tokio::test]
+async fn a_tunnel_cannot_be_asked_for() {
+    let request = Request::connect("host:443")
+        .body(Empty::<Bytes>::new())
+        .unwrap();
+    let error = stack().send(request).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "CONNECT host:443 failed: invalid request (not sent)"
     );
 }
