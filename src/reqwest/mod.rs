@@ -98,6 +98,7 @@
 //!
 //! [`Client`]: https://docs.rs/reqwest/latest/reqwest/struct.Client.html
 
+mod body;
 mod future;
 mod request;
 mod service;
