@@ -19,11 +19,11 @@ where
     B::Data: Into<Bytes>,
     B::Error: Into<BoxError>,
 {
-    let length = body.size_hint().exact().filter(|length| *length > 0);
-    if length.is_none() && body.is_end_stream() {
+    let body = Measured::new(body);
+    if body.is_end_stream() {
         return reqwest::Body::default();
     }
-    reqwest::Body::wrap(Measured { body, length })
+    reqwest::Body::wrap(body)
 }
 
 pin_project! {
@@ -36,6 +36,13 @@ pin_project! {
         body: B,
         // If it is known and not zero: then there is something to read. `None` once it is read.
         length: Option<u64>,
+    }
+}
+
+impl<B: Body> Measured<B> {
+    fn new(body: B) -> Self {
+        let length = body.size_hint().exact().filter(|length| *length > 0);
+        Self { body, length }
     }
 }
 
@@ -61,5 +68,18 @@ impl<B: Body> Body for Measured<B> {
             Some(length) => SizeHint::with_exact(length),
             None => self.body.size_hint(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_util::BodyConformance;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_looks_like_the_callers_own_at_every_point() {
+        BodyConformance::new()
+            .check(async |body| Measured::new(body))
+            .await;
     }
 }
