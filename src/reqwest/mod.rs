@@ -17,8 +17,21 @@
 //! refused connections, names that do not resolve, resets. Their own text would name the whole URL with
 //! its query, so that is taken out of them: [`url()`](reqwest::Error::url) gives none.
 //!
-//! A response's extensions hold reqwest's `Url` where it followed a redirect. A body is boxed on its
-//! way in and on its way out, since that is what reqwest takes and gives.
+//! Beside that, calls differ from those over hyper-util's client in this:
+//!
+//! - A URI is sent as reqwest's URL spells it, so that the path that a server sees need not be the one in
+//!   the line: `/a/../b/{c}` is sent as `/b/%7Bc%7D`. What has no scheme and no host is refused, and with
+//!   it `CONNECT`.
+//! - A user and a password in the URI do not become a header, as over hyper-util's client: it is reqwest's
+//!   `RequestBuilder` that makes one of them.
+//! - Of a request's extensions reqwest looks at its own `timeout` alone, which holds for every attempt.
+//!   It says nothing of connections, so leave
+//!   [`capture_connection`](crate::RetryLayer::capture_connection) off: a write that timed out would be
+//!   taken for unsent.
+//! - A body that is not empty is boxed on its way in, and every body on its way out, since that is what
+//!   reqwest takes and gives; lengths and trailers stay. A boxed body cannot be sent again by reqwest
+//!   itself, so a 307 or a 308 to a request with a body is the answer, even where it follows redirects.
+//! - A response does not tell its URL. Made reqwest's again, as below, its `url` is a placeholder.
 //!
 //! A body that is a stream is sent as it comes. What was read of it is kept for the next attempt, up to
 //! 64 KiB ([`replay_limit`](crate::RetryLayer::replay_limit)); once more than that has been read, the call
@@ -85,7 +98,9 @@
 //!
 //! [`Client`]: https://docs.rs/reqwest/latest/reqwest/struct.Client.html
 
+mod body;
 mod future;
+mod request;
 mod service;
 
 pub use self::{future::ResponseFuture, service::ReqwestService};

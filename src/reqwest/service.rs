@@ -6,7 +6,7 @@ use http_body::Body;
 use reqwest::Client;
 use tower_service::Service;
 
-use super::future::ResponseFuture;
+use super::{body::boxed, future::ResponseFuture, request::convert};
 use crate::error::BoxError;
 
 /// A reqwest [`Client`] as a service of `http` requests. See the [module](crate::reqwest).
@@ -48,22 +48,9 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        match reqwest::Request::try_from(request.map(body)) {
+        match convert(request.map(boxed)) {
             Ok(request) => ResponseFuture::sent(Service::call(&mut self.client, request)),
             Err(error) => ResponseFuture::refused(error),
         }
     }
-}
-
-/// No body is reqwest's own empty one, which it can send again where it follows a redirect.
-fn body<B>(body: B) -> reqwest::Body
-where
-    B: Body + Send + Sync + 'static,
-    B::Data: Into<Bytes>,
-    B::Error: Into<BoxError>,
-{
-    if body.is_end_stream() {
-        return reqwest::Body::default();
-    }
-    reqwest::Body::wrap(body)
 }

@@ -7,5 +7,6 @@ mod greeter;
 #[allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 mod raw;
 mod reqwest_client;
+mod reqwest_wire;
 mod support;
 mod tonic_client;
