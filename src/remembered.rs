@@ -2,17 +2,13 @@
 
 use http::{HeaderMap, HeaderName, Method, Uri};
 
-use crate::{
-    secrets::{Secrets, Sighted},
-    target::Target,
-};
+use crate::{secrets::Sighted, target::Target};
 
 /// What a diagnosis needs to know of a request. Taken on the success path, never printed as it is.
 #[derive(Clone)]
 pub(crate) struct Remembered {
     pub(crate) target: Target,
-    pub(crate) secrets: Secrets,
-    pub(crate) has_mcp_session: bool,
+    pub(crate) sighted: Sighted,
 }
 
 impl Default for Remembered {
@@ -47,11 +43,7 @@ impl Remembered {
         extra: &[HeaderName],
     ) {
         self.target.keep_whole(method, uri);
-        if !headers.is_empty() {
-            let sighted = Sighted::in_headers(headers, extra);
-            self.secrets = Secrets::remember(headers, extra, &sighted);
-            self.has_mcp_session = sighted.has_mcp_session;
-        }
+        self.sighted = Sighted::of(headers, extra);
     }
 
     /// Remembers no more than what was called.
@@ -59,8 +51,7 @@ impl Remembered {
     pub(crate) fn only(target: Target) -> Self {
         Self {
             target,
-            secrets: Secrets::default(),
-            has_mcp_session: false,
+            sighted: Sighted::default(),
         }
     }
 }

@@ -36,12 +36,34 @@ const UNKNOWN: u8 = u8::MAX;
 #[derive(Clone)]
 enum Place {
     Copied(Copied),
+    Whole(Whole),
+}
+
+/// What does not fit in place. Apart, so that there is next to nothing to drop where it fits.
+#[derive(Clone)]
+enum Whole {
     Cloned {
         method: Standard,
         uri: Uri,
     },
     /// A method of nobody's standard: rare enough for an allocation.
     Boxed(Box<(Method, Uri)>),
+}
+
+impl Whole {
+    fn method(&self) -> &Method {
+        match self {
+            Self::Cloned { method, .. } => method.method(),
+            Self::Boxed(boxed) => &boxed.0,
+        }
+    }
+
+    fn uri(&self) -> &Uri {
+        match self {
+            Self::Cloned { uri, .. } => uri,
+            Self::Boxed(boxed) => &boxed.1,
+        }
+    }
 }
 
 /// Authority, path and query as they came, one after the other.
@@ -71,6 +93,14 @@ impl Target {
     pub(crate) fn of<B>(request: &Request<B>) -> Self {
         let mut target = Self::nothing();
         target.keep(request.method(), request.uri());
+        target
+    }
+
+    /// As [`Target::of`], and the query too, for those who must know which secrets were sent.
+    #[inline(always)]
+    pub(crate) fn whole<B>(request: &Request<B>) -> Self {
+        let mut target = Self::nothing();
+        target.keep_whole(request.method(), request.uri());
         target
     }
 
@@ -110,7 +140,7 @@ impl Target {
     pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
         let kept = match &mut self.place {
             Place::Copied(copied) => copied.keep(method, uri, uri.path(), false),
-            Place::Cloned { .. } | Place::Boxed(_) => None,
+            Place::Whole(_) => None,
         };
         if kept.is_none() {
             *self = Self::cloned(method, uri);
@@ -122,7 +152,7 @@ impl Target {
     pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
         let kept = match &mut self.place {
             Place::Copied(copied) => copied.keep_whole(method, uri),
-            Place::Cloned { .. } | Place::Boxed(_) => None,
+            Place::Whole(_) => None,
         };
         if kept.is_none() {
             *self = Self::cloned(method, uri);
@@ -142,27 +172,28 @@ impl Target {
     #[cold]
     fn cloned(method: &Method, uri: &Uri) -> Self {
         let uri = uri.clone();
-        let place = match Standard::of(method) {
-            Some(method) => Place::Cloned { method, uri },
-            None => Place::Boxed(Box::new((method.clone(), uri))),
+        let whole = match Standard::of(method) {
+            Some(method) => Whole::Cloned { method, uri },
+            None => Whole::Boxed(Box::new((method.clone(), uri))),
         };
-        Self { place }
+        Self {
+            place: Place::Whole(whole),
+        }
     }
 
     /// Gives back the method and the URI, as far as they were kept.
     pub(crate) fn restore(&self) -> Option<(Method, Uri)> {
         let uri = match &self.place {
             Place::Copied(copied) => copied.uri()?,
-            Place::Cloned { uri, .. } => uri.clone(),
-            Place::Boxed(boxed) => boxed.1.clone(),
+            Place::Whole(whole) => whole.uri().clone(),
         };
         Some((self.method().clone(), uri))
     }
 
     pub(crate) fn method(&self) -> &Method {
         match &self.place {
-            Place::Copied(Copied { method, .. }) | Place::Cloned { method, .. } => method.method(),
-            Place::Boxed(boxed) => &boxed.0,
+            Place::Copied(Copied { method, .. }) => method.method(),
+            Place::Whole(whole) => whole.method(),
         }
     }
 
@@ -170,8 +201,7 @@ impl Target {
     pub(crate) fn address(&self) -> Address<'_> {
         match &self.place {
             Place::Copied(copied) => copied.address(),
-            Place::Cloned { uri, .. } => Address::of(uri),
-            Place::Boxed(boxed) => Address::of(&boxed.1),
+            Place::Whole(whole) => Address::of(whole.uri()),
         }
     }
 
@@ -196,13 +226,9 @@ impl Copied {
         method: Standard::Get,
         scheme: CommonScheme::Absent,
         authority: 0,
-        path: 1,
-        query: 1,
-        bytes: {
-            let mut bytes = [0; IN_PLACE];
-            bytes[0] = b'/';
-            bytes
-        },
+        path: 0,
+        query: 0,
+        bytes: [0; IN_PLACE],
     };
 
     /// Copies the authority of `uri`, its path and its query, if they fit.
@@ -248,7 +274,11 @@ impl Copied {
             UNKNOWN => text.find('?').unwrap_or(query),
             _ => path,
         };
-        let sent_path = text.get(authority..path).unwrap_or_default();
+        let sent_path = match text {
+            // Of a request of which nothing was kept.
+            "" => "/",
+            _ => text.get(authority..path).unwrap_or_default(),
+        };
         Address {
             scheme: self.scheme.as_str(),
             authority: text.get(..authority).unwrap_or_default(),

@@ -18,9 +18,7 @@ fn call(method: &str, recorder: Option<&CallRecorder>) -> Call {
     if let Some(recorder) = recorder {
         request.extensions_mut().insert(recorder.clone());
     }
-    let mut call = Call::before(&Arc::new(Config::new(false)), &request);
-    call.take(&request);
-    call
+    Call::around(&Arc::new(Config::new(false)), request, drop).0
 }
 
 fn retried(attempts: u32, delivery: Delivery) -> Retried {
