@@ -113,39 +113,54 @@ impl Sighted {
         }
     }
 
-    /// Takes some 24 instructions for an ordinary header, and leaves what is not ordinary to
-    /// [`Sighted::look`]: this loop has all that it needs in registers.
+    /// Takes some 24 instructions for an ordinary header. What is more than one credential or an idempotency
+    /// key is left to [`Sighted::all`]: this loop has all that it needs in registers.
     #[inline(never)]
     fn in_headers(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
         let mut sighted = Self::default();
+        let mut only = None;
         let mut rest = headers.iter();
         while let Some((name, value)) = rest.next() {
             let is_meant = !extra.is_empty() || value.is_sensitive();
             if !is_meant && !Kind::may_matter(name) {
                 continue;
             }
-            if is_meant || !is_idempotency_key(name.as_str()) {
-                sighted.look((name, value), rest, headers, extra);
-                break;
+            match Kind::of(name) {
+                _ if is_meant => {}
+                Kind::Ordinary => continue,
+                Kind::IdempotencyKey => {
+                    sighted.has_idempotency_key = true;
+                    continue;
+                }
+                Kind::Credential if only.is_none() && value.len() >= SHORTEST => {
+                    only = Some(value);
+                    continue;
+                }
+                Kind::Credential | Kind::Cookie | Kind::Session => {}
             }
-            sighted.has_idempotency_key = true;
+            sighted.all(only, (name, value), rest, headers, extra);
+            return sighted;
+        }
+        if let Some(value) = only {
+            sighted.secrets = Secrets::only(value);
         }
         sighted
     }
 
-    /// Looks at the first header that may be more than ordinary, and at those behind it.
+    /// Looks at the header `next` and those behind it. Of those before, `only` is a credential.
     #[inline(never)]
-    fn look<'a>(
+    fn all<'a>(
         &mut self,
-        first: (&'a HeaderName, &'a HeaderValue),
+        mut only: Option<&'a HeaderValue>,
+        mut next: (&'a HeaderName, &'a HeaderValue),
         mut rest: header::Iter<'a, HeaderValue>,
         headers: &HeaderMap,
         extra: &[HeaderName],
     ) {
-        // How many bytes it takes to remember the credentials, and the value that is all of them.
-        let (mut size, mut only) = (0_usize, None);
-        let mut next = Some(first);
-        while let Some((name, value)) = next {
+        // How many bytes it takes to remember them.
+        let mut size = only.map_or(0, |value| value.len() + 2);
+        loop {
+            let (name, value) = next;
             let kind = Kind::of(name);
             self.has_mcp_session |= kind == Kind::Session;
             self.has_idempotency_key |= kind == Kind::IdempotencyKey;
@@ -153,7 +168,10 @@ impl Sighted {
                 only = (size == 0 && kind != Kind::Cookie).then_some(value);
                 size = size.saturating_add(value.len()).saturating_add(2);
             }
-            next = rest.next();
+            match rest.next() {
+                Some(header) => next = header,
+                None => break,
+            }
         }
         self.secrets = match (size, only) {
             (0, _) => return,
@@ -165,6 +183,9 @@ impl Sighted {
 
 /// The header by which a request belongs to a session.
 pub(crate) const MCP_SESSION_ID: &str = "mcp-session-id";
+
+/// The header that makes a write repeatable. Its value is no secret.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// One value of a credential, as it was sent.
 pub(crate) enum Sent<'a> {
@@ -187,7 +208,7 @@ impl fmt::Debug for Secrets {
 fn is_secret(kind: Kind, name: &HeaderName, value: &HeaderValue, extra: &[HeaderName]) -> bool {
     let is_meant = matches!(kind, Kind::Credential | Kind::Cookie)
         || value.is_sensitive()
-        || (!extra.is_empty() && extra.contains(name));
+        || extra.contains(name);
     is_meant && value.len() >= SHORTEST
 }
 
@@ -256,13 +277,16 @@ impl Kind {
     /// Decided by how the name ends: `authorization`, `proxy-authorization`, `cookie`, and whatever else
     /// ends in `-token`, `-key`, `secret`, `password`, `signature`, `credentials`, `-auth` or `-jwt`. Most
     /// names are told apart by their last four letters, read as one number.
+    #[inline(never)]
     fn named(text: &str) -> Self {
+        if text == IDEMPOTENCY_KEY {
+            return Self::IdempotencyKey;
+        }
         let name = text.as_bytes();
         let Some(last) = name.last_chunk() else {
             return Self::Ordinary;
         };
         let is_credential = match u32::from_ne_bytes(*last) {
-            KEY if is_idempotency_key(text) => return Self::IdempotencyKey,
             N_ID if name == MCP_SESSION_ID.as_bytes() => return Self::Session,
             OKIE if name.ends_with(b"cookie") => return Self::Cookie,
             OKEN | OKIE | CRET | WORD | AUTH | JWT => true,
@@ -311,15 +335,10 @@ const fn place(letters: u32) -> u64 {
     1 << (u32::from_le(letters).wrapping_mul(0x3b6b_d0a5) >> 26)
 }
 
-#[inline(always)]
-fn is_idempotency_key(name: &str) -> bool {
-    name == "idempotency-key"
-}
-
 /// Returns whether a name that ends in `key` is that of a credential: some keys only name things.
 fn is_secret_key(name: &[u8]) -> bool {
     ![
-        b"idempotency-key".as_slice(),
+        IDEMPOTENCY_KEY.as_bytes(),
         b"sec-websocket-key",
         b"surrogate-key",
         b"cache-key",

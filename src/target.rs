@@ -30,9 +30,6 @@ pub(crate) struct Target {
 /// clone of the URI, which allocates if the URI was never cloned before.
 const IN_PLACE: usize = 90;
 
-/// Where a path ends that was taken with its query: in front of the first `?`.
-const UNKNOWN: u8 = u8::MAX;
-
 #[derive(Clone)]
 enum Place {
     Copied(Copied),
@@ -71,10 +68,11 @@ impl Whole {
 struct Copied {
     method: Standard,
     scheme: CommonScheme,
-    /// Where the authority ends, the path, and the query, which begins with its `?`.
+    /// Where the authority ends, and where all of it does.
     authority: u8,
-    path: u8,
-    query: u8,
+    end: u8,
+    /// Whether the query, if there is one, begins at the first `?`. Looked for when it is wanted.
+    is_whole: bool,
     bytes: [u8; IN_PLACE],
 }
 
@@ -226,8 +224,8 @@ impl Copied {
         method: Standard::Get,
         scheme: CommonScheme::Absent,
         authority: 0,
-        path: 0,
-        query: 0,
+        end: 0,
+        is_whole: false,
         bytes: [0; IN_PLACE],
     };
 
@@ -240,12 +238,12 @@ impl Copied {
         if sent.as_bytes().first() == Some(&b'?') {
             return None;
         }
-        self.keep(method, uri, sent, uri.query().is_some())
+        self.keep(method, uri, sent, true)
     }
 
-    /// Copies the authority of `uri` and a path, in which there may be a query, if they fit.
+    /// Copies the authority of `uri` and a path, with its query if that `is_whole`, if they fit.
     #[inline(always)]
-    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, has_query: bool) -> Option<()> {
+    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, is_whole: bool) -> Option<()> {
         let method = Standard::of(method)?;
         let scheme = CommonScheme::of(uri)?;
         let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -259,20 +257,20 @@ impl Copied {
         self.scheme = scheme;
         // Both are less than `IN_PLACE`.
         self.authority = authority.len() as u8;
-        self.query = (authority.len() + path.len()) as u8;
-        self.path = if has_query { UNKNOWN } else { self.query };
+        self.end = (authority.len() + path.len()) as u8;
+        self.is_whole = is_whole;
         Some(())
     }
 
     fn address(&self) -> Address<'_> {
         // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
-        let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);
-        let bytes = self.bytes.get(..query).unwrap_or_default();
+        let [authority, end] = [self.authority, self.end].map(usize::from);
+        let bytes = self.bytes.get(..end).unwrap_or_default();
         let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let path = match self.path {
-            // The authority has no question mark in it.
-            UNKNOWN => text.find('?').unwrap_or(query),
-            _ => path,
+        // The authority has no question mark in it.
+        let path = match self.is_whole {
+            true => eight::find(bytes, b'?', b'?').unwrap_or(end),
+            false => end,
         };
         let sent_path = match text {
             // Of a request of which nothing was kept.
@@ -290,7 +288,7 @@ impl Copied {
     }
 
     fn uri(&self) -> Option<Uri> {
-        let texts = Bytes::copy_from_slice(self.bytes.get(..usize::from(self.query))?);
+        let texts = Bytes::copy_from_slice(self.bytes.get(..usize::from(self.end))?);
         let authority = texts.slice(..usize::from(self.authority));
         let path = texts.slice(usize::from(self.authority)..);
         let mut uri = http::uri::Parts::default();
@@ -412,10 +410,10 @@ enum CommonScheme {
 
 impl CommonScheme {
     fn of(uri: &Uri) -> Option<Self> {
-        match uri.scheme() {
+        match uri.scheme_str() {
             None => Some(Self::Absent),
-            Some(scheme) if *scheme == Scheme::HTTP => Some(Self::Http),
-            Some(scheme) if *scheme == Scheme::HTTPS => Some(Self::Https),
+            Some("http") => Some(Self::Http),
+            Some("https") => Some(Self::Https),
             Some(_) => None,
         }
     }
