@@ -121,22 +121,22 @@ impl Sighted {
         let mut only = None;
         let mut rest = headers.iter();
         while let Some((name, value)) = rest.next() {
-            let is_meant = !extra.is_empty() || value.is_sensitive();
-            if !is_meant && !Kind::may_matter(name) {
-                continue;
-            }
-            match Kind::of(name) {
-                _ if is_meant => {}
-                Kind::Ordinary => continue,
-                Kind::IdempotencyKey => {
-                    sighted.has_idempotency_key = true;
+            if extra.is_empty() && !value.is_sensitive() {
+                if !Kind::may_matter(name) {
                     continue;
                 }
-                Kind::Credential if only.is_none() && value.len() >= SHORTEST => {
-                    only = Some(value);
-                    continue;
+                match Kind::that_matters(name) {
+                    Kind::Ordinary => continue,
+                    Kind::IdempotencyKey => {
+                        sighted.has_idempotency_key = true;
+                        continue;
+                    }
+                    Kind::Credential if only.is_none() && value.len() >= SHORTEST => {
+                        only = Some(value);
+                        continue;
+                    }
+                    Kind::Credential | Kind::Cookie | Kind::Session => {}
                 }
-                Kind::Credential | Kind::Cookie | Kind::Session => {}
             }
             sighted.all(only, (name, value), rest, headers, extra);
             return sighted;
@@ -264,13 +264,20 @@ impl Kind {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn of(name: &HeaderName) -> Self {
+        match Self::may_matter(name) {
+            true => Self::that_matters(name),
+            false => Self::Ordinary,
+        }
+    }
+
+    #[inline(always)]
+    fn that_matters(name: &HeaderName) -> Self {
         match *name {
             header::AUTHORIZATION => Self::Credential,
             header::COOKIE => Self::Cookie,
-            _ if Self::may_matter(name) => Self::named(name.as_str()),
-            _ => Self::Ordinary,
+            _ => Self::named(name.as_str()),
         }
     }
 

@@ -60,11 +60,19 @@ impl Config {
         }
     }
 
-    /// Returns whether an answer is fine by its status, as everybody would say, and no more is to be
-    /// looked at.
+    /// Returns whether an answer is fine as everybody would say, and nobody was told to look further. For
+    /// most layers that is [`Config::is_plain`], without a way out to a function of the user's: what is
+    /// written around such a call is written twice.
+    #[inline]
+    pub(super) fn is_plainly(&self, status: StatusCode) -> bool {
+        self.is_usual && status.as_u16() < 400
+    }
+
+    /// Returns whether an answer is fine by its status, and no more is to be looked at.
     #[inline]
     pub(super) fn is_plain(&self, status: StatusCode) -> bool {
-        status.as_u16() < 400 && self.is_usual
+        let is_good = status.as_u16() < 400 && self.protocols.is_empty();
+        is_good && (self.is_usual || !self.is_failure(status))
     }
 
     pub(super) fn is_failure(&self, status: StatusCode) -> bool {

@@ -104,7 +104,7 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         let this = self.as_mut().project();
         let ended = match this.state.project() {
             StateProj::Calling { inner } => match ready!(inner.poll(cx)) {
-                Ok(response) if this.config.is_plain(response.status()) => {
+                Ok(response) if this.config.is_plainly(response.status()) => {
                     return Poll::Ready(Ok(response.map(ResponseBody::plain)));
                 }
                 result => Some(result),
