@@ -18,6 +18,7 @@ mod attempt;
 mod attempts;
 mod call;
 mod class;
+mod common;
 mod eight;
 mod endpoint;
 mod error;

@@ -9,6 +9,7 @@ use http::{
 };
 
 use crate::{
+    common::{CommonScheme, Standard},
     eight,
     endpoint::Endpoint,
     extensions::extension,
@@ -245,8 +246,11 @@ impl Copied {
     #[inline(always)]
     fn keep(&mut self, method: &Method, uri: &Uri, path: &str, is_whole: bool) -> Option<()> {
         let method = Standard::of(method)?;
-        let scheme = CommonScheme::of(uri)?;
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let (scheme, authority) = match uri.authority() {
+            Some(authority) => (CommonScheme::of(uri)?, authority.as_str()),
+            // Then there is no scheme either.
+            None => (CommonScheme::Absent, ""),
+        };
         let (place, rest) = self.bytes.split_at_mut_checked(authority.len())?;
         // Most URIs on a server have none, and to copy nothing is a call too.
         if !authority.is_empty() {
@@ -352,77 +356,5 @@ impl<'a> Address<'a> {
             [self.scheme, "://", host]
         };
         Endpoint::new(method.clone(), origin, &path)
-    }
-}
-
-/// A method that has a name in RFC 9110 or RFC 5789, in one byte instead of the 24 of a [`Method`].
-#[derive(Clone, Copy)]
-enum Standard {
-    Get,
-    Post,
-    Put,
-    Delete,
-    Head,
-    Options,
-    Connect,
-    Patch,
-    Trace,
-}
-
-impl Standard {
-    fn of(method: &Method) -> Option<Self> {
-        Some(match *method {
-            Method::GET => Self::Get,
-            Method::POST => Self::Post,
-            Method::PUT => Self::Put,
-            Method::DELETE => Self::Delete,
-            Method::HEAD => Self::Head,
-            Method::OPTIONS => Self::Options,
-            Method::CONNECT => Self::Connect,
-            Method::PATCH => Self::Patch,
-            Method::TRACE => Self::Trace,
-            _ => return None,
-        })
-    }
-
-    fn method(self) -> &'static Method {
-        match self {
-            Self::Get => &Method::GET,
-            Self::Post => &Method::POST,
-            Self::Put => &Method::PUT,
-            Self::Delete => &Method::DELETE,
-            Self::Head => &Method::HEAD,
-            Self::Options => &Method::OPTIONS,
-            Self::Connect => &Method::CONNECT,
-            Self::Patch => &Method::PATCH,
-            Self::Trace => &Method::TRACE,
-        }
-    }
-}
-
-/// A scheme that most URIs have, in one byte.
-#[derive(Clone, Copy)]
-enum CommonScheme {
-    Absent,
-    Http,
-    Https,
-}
-
-impl CommonScheme {
-    fn of(uri: &Uri) -> Option<Self> {
-        match uri.scheme_str() {
-            None => Some(Self::Absent),
-            Some("http") => Some(Self::Http),
-            Some("https") => Some(Self::Https),
-            Some(_) => None,
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Absent => "",
-            Self::Http => "http",
-            Self::Https => "https",
-        }
     }
 }

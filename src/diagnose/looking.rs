@@ -100,7 +100,10 @@ pub(super) fn look<B: Body, E, X>(
         Step::Failing(response) => (response, true),
         Step::Watched(head, body) => {
             let body = match call.is_watched() {
-                true => ResponseBody::watched(body, Trailers::new(call.keep(), head.status)),
+                true => {
+                    let trailers = Trailers::new(call.keep(), head.status);
+                    ResponseBody::peeked(Box::pin(Peeked::watched(body, trailers)))
+                }
                 false => ResponseBody::plain(body),
             };
             (Response::from_parts(head, body), false)
