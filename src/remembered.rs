@@ -20,7 +20,7 @@ impl Default for Remembered {
 }
 
 impl Remembered {
-    /// Remembers what was called, and the credentials that were sent: see [`Secrets`].
+    /// Remembers what was called, and the credentials that were sent: see [`Sighted`].
     #[inline(always)]
     pub(crate) fn of(
         method: &Method,
@@ -29,21 +29,9 @@ impl Remembered {
         extra: &[HeaderName],
     ) -> Self {
         let mut remembered = Self::default();
-        remembered.take(method, uri, headers, extra);
+        remembered.target.keep_whole(method, uri);
+        remembered.sighted = Sighted::of(headers, extra);
         remembered
-    }
-
-    /// As [`Remembered::of`], in the place of one that knows nothing yet.
-    #[inline(always)]
-    pub(crate) fn take(
-        &mut self,
-        method: &Method,
-        uri: &Uri,
-        headers: &HeaderMap,
-        extra: &[HeaderName],
-    ) {
-        self.target.keep_whole(method, uri);
-        self.sighted = Sighted::of(headers, extra);
     }
 
     /// Remembers no more than what was called.

@@ -60,9 +60,9 @@ impl Config {
         }
     }
 
-    /// Returns whether an answer is fine as everybody would say, and nobody was told to look further. For
-    /// most layers that is [`Config::is_plain`], without a way out to a function of the user's: what is
-    /// written around such a call is written twice.
+    /// Returns whether an answer is fine as everybody would say, and nobody was told to look further. As
+    /// [`Config::is_plain`] for most layers, but it calls nothing of the user's: a response that has to be
+    /// dropped if that panics is moved once more, which takes 40 instructions.
     #[inline]
     pub(super) fn is_plainly(&self, status: StatusCode) -> bool {
         self.is_usual && status.as_u16() < 400
