@@ -51,7 +51,8 @@ impl Kept {
             brought: Brought {
                 recorder,
                 idempotency: Some(idempotency),
-                ..Brought::default()
+                #[cfg(feature = "axum")]
+                matched_path: None,
             },
         }
     }
