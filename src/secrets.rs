@@ -100,10 +100,21 @@ impl Secrets {
 pub(crate) struct Sighted {
     pub(crate) secrets: Secrets,
     pub(crate) has_mcp_session: bool,
-    pub(crate) has_idempotency_key: bool,
+    /// Whether the idempotency key, the first if there are several, is more than blank.
+    idempotency_key: Option<bool>,
 }
 
 impl Sighted {
+    pub(crate) fn has_idempotency_key(&self) -> bool {
+        self.idempotency_key == Some(true)
+    }
+
+    #[inline(always)]
+    fn note_key(&mut self, key: &HeaderValue) {
+        let is_blank = |key: &HeaderValue| key.as_bytes().iter().all(u8::is_ascii_whitespace);
+        self.idempotency_key.get_or_insert_with(|| !is_blank(key));
+    }
+
     /// Looks at each header once, its name included, and allocates nothing if there are no credentials.
     #[inline(always)]
     pub(crate) fn of(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
@@ -128,7 +139,7 @@ impl Sighted {
                 match Kind::that_matters(name) {
                     Kind::Ordinary => continue,
                     Kind::IdempotencyKey => {
-                        sighted.has_idempotency_key = true;
+                        sighted.note_key(value);
                         continue;
                     }
                     Kind::Credential if only.is_none() && value.len() >= SHORTEST => {
@@ -163,7 +174,9 @@ impl Sighted {
             let (name, value) = next;
             let kind = Kind::of(name);
             self.has_mcp_session |= kind == Kind::Session;
-            self.has_idempotency_key |= kind == Kind::IdempotencyKey;
+            if kind == Kind::IdempotencyKey {
+                self.note_key(value);
+            }
             if is_secret(kind, name, value, extra) {
                 only = (size == 0 && kind != Kind::Cookie).then_some(value);
                 size = size.saturating_add(value.len()).saturating_add(2);

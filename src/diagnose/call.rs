@@ -238,7 +238,7 @@ impl Call<'_> {
     fn idempotency(&self) -> Idempotency {
         let method = self.target.method();
         let marks = || Marks {
-            has_idempotency_key: self.sighted.has_idempotency_key,
+            has_idempotency_key: self.sighted.has_idempotency_key(),
             ..Marks::default()
         };
         let declared = self.brought.idempotency;

@@ -2,6 +2,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use proptest::prelude::*;
 
 use super::*;
+use crate::retry_marks::Marks;
 
 fn values(secrets: &Secrets) -> Vec<(bool, String)> {
     secrets
@@ -190,6 +191,6 @@ proptest! {
         prop_assert_eq!(values(&Secrets::of(&headers, &extra)), expected);
         let sighted = Sighted::of(&headers, &extra);
         prop_assert_eq!(sighted.has_mcp_session, headers.contains_key(MCP_SESSION_ID));
-        prop_assert_eq!(sighted.has_idempotency_key, headers.contains_key("idempotency-key"));
+        prop_assert_eq!(sighted.has_idempotency_key(), Marks::of(&headers).has_idempotency_key);
     }
 }
