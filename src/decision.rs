@@ -109,9 +109,13 @@ impl Declared {
     /// Returns whether the request may be repeated although it may have arrived: as it declares, or
     /// else by what it is.
     #[inline]
-    pub(crate) fn idempotency(&self, method: &Method, marks: Marks) -> Idempotency {
+    pub(crate) fn idempotency(
+        &self,
+        method: &Method,
+        has_key: impl FnOnce() -> bool,
+    ) -> Idempotency {
         self.idempotency
-            .unwrap_or_else(|| Idempotency::undeclared(method, || marks))
+            .unwrap_or_else(|| Idempotency::undeclared(method, has_key))
     }
 }
 

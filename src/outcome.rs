@@ -160,18 +160,22 @@ impl Idempotency {
     #[must_use]
     #[inline]
     pub fn of<B>(request: &Request<B>) -> Self {
-        Self::declared(request.extensions())
-            .unwrap_or_else(|| Self::undeclared(request.method(), || Marks::of(request.headers())))
+        Self::declared(request.extensions()).unwrap_or_else(|| {
+            Self::undeclared(request.method(), || {
+                let headers = request.headers();
+                Marks::of(headers).has_idempotency_key(headers)
+            })
+        })
     }
 
-    /// Returns what holds for a request that declares nothing, by its method and, for a write, by what
-    /// its headers say.
+    /// Returns what holds for a request that declares nothing, by its method and, for a write, by whether
+    /// it has an idempotency key.
     #[inline]
-    pub(crate) fn undeclared(method: &Method, marks: impl FnOnce() -> Marks) -> Self {
+    pub(crate) fn undeclared(method: &Method, has_key: impl FnOnce() -> bool) -> Self {
         match *method {
             Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE => Self::Safe,
             Method::PUT | Method::DELETE => Self::Idempotent,
-            _ if marks().has_idempotency_key => Self::Idempotent,
+            _ if has_key() => Self::Idempotent,
             _ => Self::NotIdempotent,
         }
     }

@@ -2,17 +2,13 @@
 
 use http::{HeaderMap, HeaderName, Method, Uri};
 
-use crate::{
-    secrets::{Secrets, Sighted},
-    target::Target,
-};
+use crate::{secrets::Sighted, target::Target};
 
 /// What a diagnosis needs to know of a request. Taken on the success path, never printed as it is.
 #[derive(Clone)]
 pub(crate) struct Remembered {
     pub(crate) target: Target,
-    pub(crate) secrets: Secrets,
-    pub(crate) has_mcp_session: bool,
+    pub(crate) sighted: Sighted,
 }
 
 impl Default for Remembered {
@@ -24,7 +20,7 @@ impl Default for Remembered {
 }
 
 impl Remembered {
-    /// Remembers what was called, and the credentials that were sent: see [`Secrets`].
+    /// Remembers what was called, and the credentials that were sent: see [`Sighted`].
     #[inline(always)]
     pub(crate) fn of(
         method: &Method,
@@ -48,9 +44,7 @@ impl Remembered {
     ) {
         self.target.keep_whole(method, uri);
         if !headers.is_empty() {
-            let sighted = Sighted::in_headers(headers, extra);
-            self.secrets = Secrets::remember(headers, extra, &sighted);
-            self.has_mcp_session = sighted.has_mcp_session;
+            self.sighted = Sighted::of(headers, extra);
         }
     }
 
@@ -59,8 +53,7 @@ impl Remembered {
     pub(crate) fn only(target: Target) -> Self {
         Self {
             target,
-            secrets: Secrets::default(),
-            has_mcp_session: false,
+            sighted: Sighted::default(),
         }
     }
 }

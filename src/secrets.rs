@@ -24,44 +24,27 @@ const VALUE: u8 = b'v';
 /// credentials; it is cut into tokens only when a call has failed. Never printed.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
-    /// `None`: there are none. Empty: there were more than the cap.
+    /// `None`: there are none. Empty: there were more than the cap. Without an [`END`] at its end: the one
+    /// value that there is, and no cookie.
     block: Option<Box<[u8]>>,
 }
 
 impl Secrets {
     /// Remembers the values of headers that are credentials by their name, that are marked
     /// sensitive, or that `extra` names.
-    ///
-    /// One pass over the map and no allocation if there are none.
     #[cfg(test)]
     pub(crate) fn of(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
-        Self::remember(headers, extra, &Sighted::in_headers(headers, extra))
-    }
-
-    /// Remembers what a [look at the headers](Sighted::in_headers) has found.
-    #[inline]
-    pub(crate) fn remember(
-        headers: &HeaderMap,
-        extra: &[HeaderName],
-        sighted: &Sighted<'_>,
-    ) -> Self {
-        match (sighted.size, sighted.first) {
-            (0, _) => Self { block: None },
-            (size, Some((name, value))) if size == value.len() + 2 => Self::only(name, value),
-            (size, _) => Self::copied(headers, extra, size),
-        }
+        Sighted::of(headers, extra).secrets
     }
 
     /// Remembers the one credential that most requests have, if they have any.
-    #[inline(never)]
-    fn only(name: &str, value: &HeaderValue) -> Self {
+    #[inline(always)]
+    fn only(value: &HeaderValue) -> Self {
         if value.len() + 2 > CAP {
             return Self::over_cap();
         }
-        let mut block = Vec::with_capacity(value.len() + 2);
-        write(&mut block, name, value);
         Self {
-            block: Some(block.into_boxed_slice()),
+            block: Some(value.as_bytes().into()),
         }
     }
 
@@ -78,9 +61,11 @@ impl Secrets {
         }
         let mut block = Vec::with_capacity(size);
         for (name, value) in headers {
-            let text = name.as_str();
-            if is_secret(Kind::of(text), name, value, extra) {
-                write(&mut block, text, value);
+            let kind = Kind::of(name);
+            if is_secret(kind, name, value, extra) {
+                block.push(if kind == Kind::Cookie { COOKIE } else { VALUE });
+                block.extend_from_slice(value.as_bytes());
+                block.push(END);
             }
         }
         Self {
@@ -96,64 +81,124 @@ impl Secrets {
 
     /// Returns what was remembered, value by value.
     pub(crate) fn values(&self) -> impl Iterator<Item = Sent<'_>> {
-        self.block
-            .as_deref()
-            .unwrap_or_default()
-            .split(|byte| *byte == END)
-            .filter_map(|entry| match entry.split_first()? {
-                (&COOKIE, bytes) => Some(Sent::Cookie(bytes)),
-                (_, bytes) => Some(Sent::Value(bytes)),
-            })
+        let block = self.block.as_deref().unwrap_or_default();
+        let (only, entries) = match block.last() {
+            None | Some(&END) => (None, block),
+            Some(_) => (Some(Sent::Value(block)), &[][..]),
+        };
+        let entries = entries.split(|byte| *byte == END);
+        let sent = entries.filter_map(|entry| match entry.split_first()? {
+            (&COOKIE, bytes) => Some(Sent::Cookie(bytes)),
+            (_, bytes) => Some(Sent::Value(bytes)),
+        });
+        only.into_iter().chain(sent)
     }
 }
 
-/// Writes one entry.
-#[inline(always)]
-fn write(block: &mut Vec<u8>, name: &str, value: &HeaderValue) {
-    let is_cookie = name.ends_with("cookie");
-    block.push(if is_cookie { COOKIE } else { VALUE });
-    block.extend_from_slice(value.as_bytes());
-    block.push(END);
-}
-
 /// What one look at the headers of a request finds.
-#[derive(Default)]
-pub(crate) struct Sighted<'a> {
-    /// How many bytes it takes to remember the credentials.
-    pub(crate) size: usize,
-    /// The first of them.
-    first: Option<(&'a str, &'a HeaderValue)>,
+#[derive(Clone, Default)]
+pub(crate) struct Sighted {
+    pub(crate) secrets: Secrets,
     pub(crate) has_mcp_session: bool,
+    /// Whether the idempotency key, the first if there are several, is more than blank.
+    idempotency_key: Option<bool>,
 }
 
-impl<'a> Sighted<'a> {
-    /// Looks at each header once, its name included: some 33 instructions for an ordinary one.
-    pub(crate) fn in_headers(headers: &'a HeaderMap, extra: &[HeaderName]) -> Self {
+impl Sighted {
+    pub(crate) fn has_idempotency_key(&self) -> bool {
+        self.idempotency_key == Some(true)
+    }
+
+    #[inline(always)]
+    fn note_key(&mut self, key: &HeaderValue) {
+        let is_blank = |key: &HeaderValue| key.as_bytes().iter().all(u8::is_ascii_whitespace);
+        self.idempotency_key.get_or_insert_with(|| !is_blank(key));
+    }
+
+    /// Looks at each header once, its name included, and allocates nothing if there are no credentials.
+    #[inline(always)]
+    pub(crate) fn of(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
+        match headers.is_empty() {
+            true => Self::default(),
+            false => Self::in_headers(headers, extra),
+        }
+    }
+
+    /// Takes some 24 instructions for an ordinary header. What is more than one credential or an idempotency
+    /// key is left to [`Sighted::all`]: this loop has all that it needs in registers.
+    #[inline(never)]
+    fn in_headers(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
         let mut sighted = Self::default();
-        let has_extra = !extra.is_empty();
-        for (name, value) in headers {
-            let is_meant = has_extra || value.is_sensitive();
-            if is_meant || (!is_common(name) && Kind::may_matter(name.as_str())) {
-                sighted.look(name, value, extra);
+        let mut only = None;
+        let mut rest = headers.iter();
+        while let Some((name, value)) = rest.next() {
+            if extra.is_empty() && !value.is_sensitive() {
+                if !Kind::may_matter(name) {
+                    continue;
+                }
+                match Kind::that_matters(name) {
+                    Kind::Ordinary => continue,
+                    Kind::IdempotencyKey => {
+                        sighted.note_key(value);
+                        continue;
+                    }
+                    Kind::Credential if only.is_none() && value.len() >= SHORTEST => {
+                        only = Some(value);
+                        continue;
+                    }
+                    Kind::Credential | Kind::Cookie | Kind::Session => {}
+                }
             }
+            sighted.all(only, (name, value), rest, headers, extra);
+            return sighted;
+        }
+        if let Some(value) = only {
+            sighted.secrets = Secrets::only(value);
         }
         sighted
     }
 
+    /// Looks at the header `next` and those behind it. Of those before, `only` is a credential.
     #[inline(never)]
-    fn look(&mut self, name: &'a HeaderName, value: &'a HeaderValue, extra: &[HeaderName]) {
-        let text = name.as_str();
-        let kind = Kind::of(text);
-        if is_secret(kind, name, value, extra) {
-            self.first.get_or_insert((text, value));
-            self.size = self.size.saturating_add(value.len()).saturating_add(2);
+    fn all<'a>(
+        &mut self,
+        mut only: Option<&'a HeaderValue>,
+        mut next: (&'a HeaderName, &'a HeaderValue),
+        mut rest: header::Iter<'a, HeaderValue>,
+        headers: &HeaderMap,
+        extra: &[HeaderName],
+    ) {
+        // How many bytes it takes to remember them.
+        let mut size = only.map_or(0, |value| value.len() + 2);
+        loop {
+            let (name, value) = next;
+            let kind = Kind::of(name);
+            self.has_mcp_session |= kind == Kind::Session;
+            if kind == Kind::IdempotencyKey {
+                self.note_key(value);
+            }
+            if is_secret(kind, name, value, extra) {
+                only = (size == 0 && kind != Kind::Cookie).then_some(value);
+                size = size.saturating_add(value.len()).saturating_add(2);
+            }
+            match rest.next() {
+                Some(header) => next = header,
+                None => break,
+            }
         }
-        self.has_mcp_session |= kind == Kind::Session;
+        self.secrets = match (size, only) {
+            (0, _) => return,
+            (_, Some(value)) => Secrets::only(value),
+            (_, None) => Secrets::copied(headers, extra, size),
+        };
     }
 }
 
 /// The header by which a request belongs to a session.
 pub(crate) const MCP_SESSION_ID: &str = "mcp-session-id";
+
+/// The header that makes a write repeatable. Its value is no secret.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// One value of a credential, as it was sent.
 pub(crate) enum Sent<'a> {
@@ -172,11 +217,11 @@ impl fmt::Debug for Secrets {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn is_secret(kind: Kind, name: &HeaderName, value: &HeaderValue, extra: &[HeaderName]) -> bool {
-    let is_meant = kind == Kind::Credential
+    let is_meant = matches!(kind, Kind::Credential | Kind::Cookie)
         || value.is_sensitive()
-        || (!extra.is_empty() && extra.contains(name));
+        || extra.contains(name);
     is_meant && value.len() >= SHORTEST
 }
 
@@ -186,40 +231,94 @@ enum Kind {
     Ordinary,
     /// It carries a credential.
     Credential,
+    /// It carries credentials with names of their own.
+    Cookie,
     /// It is [`MCP_SESSION_ID`].
     Session,
+    /// It makes a write repeatable.
+    IdempotencyKey,
 }
 
 impl Kind {
-    /// Returns whether [`Kind::of`] may find anything but an ordinary name, by the last four letters alone.
+    /// Returns whether [`Kind::of`] may find anything but an ordinary name. The names that most requests
+    /// have are numbers to the compiler, and it takes no look at their letters to tell them; of others the
+    /// last four letters are enough.
+    #[inline(always)]
+    fn may_matter(name: &HeaderName) -> bool {
+        match *name {
+            header::ACCEPT
+            | header::ACCEPT_CHARSET
+            | header::ACCEPT_ENCODING
+            | header::ACCEPT_LANGUAGE
+            | header::CACHE_CONTROL
+            | header::CONNECTION
+            | header::CONTENT_ENCODING
+            | header::CONTENT_LENGTH
+            | header::CONTENT_TYPE
+            | header::DATE
+            | header::EXPECT
+            | header::HOST
+            | header::IF_MATCH
+            | header::IF_MODIFIED_SINCE
+            | header::IF_NONE_MATCH
+            | header::ORIGIN
+            | header::PRAGMA
+            | header::RANGE
+            | header::REFERER
+            | header::TE
+            | header::TRANSFER_ENCODING
+            | header::USER_AGENT
+            | header::VIA => false,
+            header::AUTHORIZATION | header::COOKIE => true,
+            _ => {
+                let last = name.as_str().as_bytes().last_chunk();
+                last.is_some_and(|last| ENDINGS & place(u32::from_ne_bytes(*last)) != 0)
+            }
+        }
+    }
+
     #[inline]
-    fn may_matter(name: &str) -> bool {
-        let last = name.as_bytes().last_chunk();
-        last.is_some_and(|last| ENDINGS & place(u32::from_ne_bytes(*last)) != 0)
+    fn of(name: &HeaderName) -> Self {
+        match Self::may_matter(name) {
+            true => Self::that_matters(name),
+            false => Self::Ordinary,
+        }
+    }
+
+    #[inline(always)]
+    fn that_matters(name: &HeaderName) -> Self {
+        match *name {
+            header::AUTHORIZATION => Self::Credential,
+            header::COOKIE => Self::Cookie,
+            _ => Self::named(name.as_str()),
+        }
     }
 
     /// Decided by how the name ends: `authorization`, `proxy-authorization`, `cookie`, and whatever else
     /// ends in `-token`, `-key`, `secret`, `password`, `signature`, `credentials`, `-auth` or `-jwt`. Most
     /// names are told apart by their last four letters, read as one number.
-    #[inline(always)]
-    fn of(name: &str) -> Self {
-        let name = name.as_bytes();
+    #[inline(never)]
+    fn named(text: &str) -> Self {
+        if text == IDEMPOTENCY_KEY {
+            return Self::IdempotencyKey;
+        }
+        let name = text.as_bytes();
         let Some(last) = name.last_chunk() else {
             return Self::Ordinary;
         };
         let is_credential = match u32::from_ne_bytes(*last) {
+            N_ID if name == MCP_SESSION_ID.as_bytes() => return Self::Session,
+            OKIE if name.ends_with(b"cookie") => return Self::Cookie,
             OKEN | OKIE | CRET | WORD | AUTH | JWT => true,
             TION => name.ends_with(b"authorization"),
             KEY | IKEY => is_secret_key(name),
             TURE => name.ends_with(b"signature"),
             IALS => name.ends_with(b"credentials"),
-            N_ID if name == MCP_SESSION_ID.as_bytes() => return Self::Session,
             _ => false,
         };
-        if is_credential {
-            Self::Credential
-        } else {
-            Self::Ordinary
+        match is_credential {
+            true => Self::Credential,
+            false => Self::Ordinary,
         }
     }
 }
@@ -256,42 +355,10 @@ const fn place(letters: u32) -> u64 {
     1 << (u32::from_le(letters).wrapping_mul(0x3b6b_d0a5) >> 26)
 }
 
-/// Returns whether a name is one of those that most requests have and that are no credential's. They are
-/// numbers to the compiler: one test of a bit tells them all, without a look at their letters.
-#[inline(always)]
-fn is_common(name: &HeaderName) -> bool {
-    matches!(
-        *name,
-        header::ACCEPT
-            | header::ACCEPT_CHARSET
-            | header::ACCEPT_ENCODING
-            | header::ACCEPT_LANGUAGE
-            | header::CACHE_CONTROL
-            | header::CONNECTION
-            | header::CONTENT_ENCODING
-            | header::CONTENT_LENGTH
-            | header::CONTENT_TYPE
-            | header::DATE
-            | header::EXPECT
-            | header::HOST
-            | header::IF_MATCH
-            | header::IF_MODIFIED_SINCE
-            | header::IF_NONE_MATCH
-            | header::ORIGIN
-            | header::PRAGMA
-            | header::RANGE
-            | header::REFERER
-            | header::TE
-            | header::TRANSFER_ENCODING
-            | header::USER_AGENT
-            | header::VIA
-    )
-}
-
 /// Returns whether a name that ends in `key` is that of a credential: some keys only name things.
 fn is_secret_key(name: &[u8]) -> bool {
     ![
-        b"idempotency-key".as_slice(),
+        IDEMPOTENCY_KEY.as_bytes(),
         b"sec-websocket-key",
         b"surrogate-key",
         b"cache-key",

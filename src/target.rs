@@ -95,6 +95,14 @@ impl Target {
         target
     }
 
+    /// As [`Target::of`], and the query too, for those who must know which secrets were sent.
+    #[inline(always)]
+    pub(crate) fn whole<B>(request: &Request<B>) -> Self {
+        let mut target = Self::nothing();
+        target.keep_whole(request.method(), request.uri());
+        target
+    }
+
     /// As [`Target::of`], but with the template of the request's extensions in place of the path, if
     /// there is one and it is short.
     #[inline(always)]

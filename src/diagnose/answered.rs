@@ -24,7 +24,7 @@ use crate::{
 /// How many characters of a server's code are kept.
 const CODE_CAP: usize = 120;
 
-impl Call {
+impl Call<'_> {
     /// Puts together what is known of an answer.
     pub(super) fn answered(
         &self,
@@ -34,8 +34,8 @@ impl Call {
         extracted: Extracted<'_>,
         prefix: &Prefix<'_>,
     ) -> Diagnosis {
-        let address = self.remembered.target.address();
-        let mut scrubber = Scrubber::new(&self.remembered.secrets, address);
+        let address = self.target.address();
+        let mut scrubber = Scrubber::new(&self.sighted.secrets, address);
         if !prefix.is_complete || extracted.is_shortened() {
             scrubber = scrubber.of_cut_texts();
         }

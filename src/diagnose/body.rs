@@ -7,7 +7,7 @@ use std::{
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::{peeked::Peeked, trailers::Trailers};
+use super::peeked::Peeked;
 
 pin_project! {
     /// A response's body, handed on as it came: frames, trailers, errors and hints.
@@ -21,7 +21,6 @@ pin_project! {
     {
         #[pin]
         state: State<B>,
-        is_done: bool,
     }
 }
 
@@ -31,60 +30,26 @@ pin_project! {
     where
         B: Body,
     {
-        Plain { #[pin] body: B },
-        Watched { #[pin] body: B, trailers: Option<Box<Trailers>> },
-        Peeked { body: Pin<Box<Peeked<B>>> },
+        // Whether the end has come lies beside the tag, and takes no room of its own.
+        Plain { is_done: bool, #[pin] body: B },
+        Peeked { is_done: bool, body: Pin<Box<Peeked<B>>> },
     }
 }
 
 impl<B: Body> ResponseBody<B> {
     #[inline]
     pub(crate) fn plain(body: B) -> Self {
-        Self::new(State::Plain { body })
-    }
-
-    /// Passes `body` through, and shows its trailers to `trailers`.
-    pub(super) fn watched(body: B, trailers: Option<Box<Trailers>>) -> Self {
-        Self::new(State::Watched { body, trailers })
+        let is_done = false;
+        Self {
+            state: State::Plain { is_done, body },
+        }
     }
 
     pub(super) fn peeked(body: Pin<Box<Peeked<B>>>) -> Self {
-        Self::new(State::Peeked { body })
-    }
-
-    fn new(state: State<B>) -> Self {
+        let is_done = false;
         Self {
-            state,
-            is_done: false,
+            state: State::Peeked { is_done, body },
         }
-    }
-}
-
-/// What a body answers to a poll.
-type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
-
-impl<B: Body> ResponseBody<B> {
-    /// Polls a body that is not simply passed through.
-    #[inline(never)]
-    fn poll_other(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<B> {
-        let this = self.project();
-        let polled = match this.state.project() {
-            StateProj::Plain { body } => body.poll_frame(cx),
-            StateProj::Peeked { body } => body.as_mut().poll_next(cx),
-            StateProj::Watched { body, trailers } => {
-                let polled = body.poll_frame(cx);
-                if let Poll::Ready(Some(Ok(frame))) = &polled {
-                    if let Some(map) = frame.trailers_ref() {
-                        if let Some(trailers) = trailers.take() {
-                            trailers.came(map);
-                        }
-                    }
-                }
-                polled
-            }
-        };
-        *this.is_done = matches!(polled, Poll::Ready(None | Some(Err(_))));
-        polled
     }
 }
 
@@ -94,25 +59,29 @@ impl<B: Body> Body for ResponseBody<B> {
 
     #[inline]
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        let this = self.as_mut().project();
-        if *this.is_done {
-            return Poll::Ready(None);
-        }
-        let StateProj::Plain { body } = this.state.project() else {
-            return self.poll_other(cx);
+        let (is_done, body) = match self.project().state.project() {
+            StateProj::Plain { is_done, .. } | StateProj::Peeked { is_done, .. } if *is_done => {
+                return Poll::Ready(None);
+            }
+            StateProj::Plain { is_done, body } => (is_done, body),
+            StateProj::Peeked { is_done, body } => {
+                let polled = body.as_mut().poll_next(cx);
+                *is_done = matches!(polled, Poll::Ready(None | Some(Err(_))));
+                return polled;
+            }
         };
         // Handed on arm by arm: a frame that was looked at as a whole is moved twice.
         match body.poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
             Poll::Ready(Some(Err(error))) => {
-                *this.is_done = true;
+                *is_done = true;
                 Poll::Ready(Some(Err(error)))
             }
             Poll::Ready(None) => {
-                *this.is_done = true;
+                *is_done = true;
                 Poll::Ready(None)
             }
             Poll::Pending => Poll::Pending,
@@ -121,15 +90,15 @@ impl<B: Body> Body for ResponseBody<B> {
 
     fn is_end_stream(&self) -> bool {
         match &self.state {
-            State::Plain { body } | State::Watched { body, .. } => body.is_end_stream(),
-            State::Peeked { body } => body.is_end_stream(),
+            State::Plain { body, .. } => body.is_end_stream(),
+            State::Peeked { body, .. } => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.state {
-            State::Plain { body } | State::Watched { body, .. } => body.size_hint(),
-            State::Peeked { body } => body.size_hint(),
+            State::Plain { body, .. } => body.size_hint(),
+            State::Peeked { body, .. } => body.size_hint(),
         }
     }
 }

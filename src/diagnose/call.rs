@@ -1,8 +1,6 @@
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use http::{
-    Extensions, HeaderMap, Method, Request, StatusCode, header::CONTENT_TYPE, response::Parts,
-};
+use http::{Extensions, HeaderMap, Method, StatusCode, header::CONTENT_TYPE, response::Parts};
 use http_body::SizeHint;
 
 use super::{config::Config, layer::DiagnoseLayer, peeked::Prefix};
@@ -19,17 +17,88 @@ use crate::{
     protocol_found::Found,
     redact::Scrubber,
     remembered::Remembered,
-    target::Address,
+    secrets::Sighted,
+    target::{Address, Target},
 };
 
-/// What is kept of a call on its way in, so that its failure can be told.
-pub(crate) struct Call {
-    pub(super) config: Arc<Config>,
-    pub(super) remembered: Remembered,
+/// What is known of a call, so that its failure can be told. It borrows from the future of the call, where
+/// each part has a place of its own: a struct of them would be moved there as a whole, part by part.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) config: &'a Arc<Config>,
+    pub(super) target: &'a Target,
+    pub(super) sighted: &'a Sighted,
+    pub(super) brought: &'a Brought,
+}
+
+/// The same, kept elsewhere.
+pub(crate) struct Kept {
+    config: Arc<Config>,
+    remembered: Remembered,
+    brought: Brought,
+}
+
+impl Kept {
+    /// The call of a client whose request somebody else remembers.
+    pub(crate) fn recalled(
+        layer: &DiagnoseLayer,
+        (remembered, idempotency, recorder): (Remembered, Idempotency, Option<CallRecorder>),
+    ) -> Self {
+        Self {
+            config: Arc::clone(&layer.config),
+            remembered,
+            brought: Brought {
+                recorder,
+                idempotency: Some(idempotency),
+                #[cfg(feature = "axum")]
+                matched_path: None,
+            },
+        }
+    }
+
+    pub(super) fn call(&self) -> Call<'_> {
+        Call {
+            config: &self.config,
+            target: &self.remembered.target,
+            sighted: &self.remembered.sighted,
+            brought: &self.brought,
+        }
+    }
+}
+
+/// What a request brings along in its extensions. Nothing, as a rule.
+#[derive(Clone, Default)]
+pub(super) struct Brought {
     pub(super) recorder: Option<CallRecorder>,
-    idempotency: Idempotency,
+    idempotency: Option<Idempotency>,
     #[cfg(feature = "axum")]
     matched_path: Option<axum::extract::MatchedPath>,
+}
+
+impl Brought {
+    #[inline(always)]
+    pub(super) fn by(extensions: &Extensions, is_server: bool) -> Self {
+        match extensions.is_empty() {
+            true => Self::default(),
+            false => Self::found(extensions, is_server),
+        }
+    }
+
+    #[inline(never)]
+    fn found(
+        extensions: &Extensions,
+        #[cfg_attr(not(feature = "axum"), expect(unused_variables))] is_server: bool,
+    ) -> Self {
+        Self {
+            recorder: CallRecorder::of(extensions).cloned(),
+            idempotency: Idempotency::declared(extensions),
+            #[cfg(feature = "axum")]
+            matched_path: match is_server {
+                true => extensions.get().cloned(),
+                false => None,
+            },
+        }
+    }
 }
 
 /// What of an answer is to be read before it is handed on.
@@ -45,51 +114,15 @@ pub(super) enum Look {
     AtTrailers,
 }
 
-impl Call {
-    /// Knows nothing yet of where `request` goes and what it sends.
-    #[inline(always)]
-    pub(super) fn before<B>(config: &Arc<Config>, request: &Request<B>) -> Self {
-        let recorder = CallRecorder::of(request.extensions()).cloned();
-        let idempotency = Idempotency::of(request);
-        #[cfg(feature = "axum")]
-        let matched_path = match config.is_server {
-            true => request.extensions().get().cloned(),
-            false => None,
-        };
-        Self {
-            config: Arc::clone(config),
-            remembered: Remembered::default(),
-            recorder,
-            idempotency,
-            #[cfg(feature = "axum")]
-            matched_path,
-        }
-    }
-
-    /// Takes the rest of what must be known of `request`, into the place where it stays: see
-    /// [`Target::keep_whole`](crate::target::Target::keep_whole).
-    #[inline(always)]
-    pub(super) fn take<B>(&mut self, request: &Request<B>) {
-        self.remembered.take(
-            request.method(),
-            request.uri(),
-            request.headers(),
-            &self.config.redacted,
-        );
-    }
-
-    /// The call of a client whose request somebody else remembers.
-    pub(crate) fn recalled(
-        layer: &DiagnoseLayer,
-        (remembered, idempotency, recorder): (Remembered, Idempotency, Option<CallRecorder>),
-    ) -> Self {
-        Self {
-            remembered,
-            recorder,
-            idempotency,
-            #[cfg(feature = "axum")]
-            matched_path: None,
-            config: Arc::clone(&layer.config),
+impl Call<'_> {
+    pub(super) fn keep(self) -> Kept {
+        Kept {
+            config: Arc::clone(self.config),
+            remembered: Remembered {
+                target: self.target.clone(),
+                sighted: self.sighted.clone(),
+            },
+            brought: self.brought.clone(),
         }
     }
 
@@ -100,8 +133,8 @@ impl Call {
         headers: &HeaderMap,
         size_hint: &SizeHint,
     ) -> Look {
-        let has_body = *self.remembered.target.method() != Method::HEAD
-            && *self.remembered.target.method() != Method::CONNECT
+        let has_body = *self.target.method() != Method::HEAD
+            && *self.target.method() != Method::CONNECT
             && !status.is_informational()
             && status != StatusCode::NO_CONTENT
             && status != StatusCode::NOT_MODIFIED;
@@ -110,7 +143,7 @@ impl Call {
                 reads: has_body && self.config.body_cap > 0,
             };
         }
-        if let (true, Some(recorder)) = (status.as_u16() >= 400, &self.recorder) {
+        if let (true, Some(recorder)) = (status.as_u16() >= 400, &self.brought.recorder) {
             recorder.accepted();
         }
         if self.config.protocols.is_empty() || !has_body {
@@ -188,17 +221,24 @@ impl Call {
     }
 
     fn facts_of(&self, status: StatusCode) -> Facts {
-        let seen = self.recorder.as_ref().map(CallRecorder::snapshot);
+        let seen = self.brought.recorder.as_ref().map(CallRecorder::snapshot);
         Facts {
             dispatched: true,
             last_status: Some(status),
-            mcp_session: self.remembered.has_mcp_session,
+            mcp_session: self.sighted.has_mcp_session,
             ..seen.unwrap_or_default()
         }
     }
 
     pub(super) fn is_indeterminate(&self, delivery: Delivery) -> bool {
-        delivery == Delivery::Unknown && !self.idempotency.is_repeatable()
+        delivery == Delivery::Unknown && !self.idempotency().is_repeatable()
+    }
+
+    fn idempotency(&self) -> Idempotency {
+        let method = self.target.method();
+        let has_key = || self.sighted.has_idempotency_key();
+        let declared = self.brought.idempotency;
+        declared.unwrap_or_else(|| Idempotency::undeclared(method, has_key))
     }
 
     /// Completes a diagnosis by what follows from the rest of it.
@@ -218,13 +258,13 @@ impl Call {
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        self.printed(&self.remembered.target.address())
+        self.printed(&self.target.address())
     }
 
     pub(super) fn printed(&self, address: &Address<'_>) -> Endpoint {
-        let endpoint = address.endpoint(self.remembered.target.method());
+        let endpoint = address.endpoint(self.target.method());
         #[cfg(feature = "axum")]
-        let endpoint = match &self.matched_path {
+        let endpoint = match &self.brought.matched_path {
             Some(matched) => endpoint.with_path(matched.as_str()),
             None => endpoint,
         };
@@ -238,7 +278,7 @@ impl Call {
     }
 
     pub(super) fn scrubber(&self) -> Scrubber<'_> {
-        Scrubber::new(&self.remembered.secrets, self.remembered.target.address())
+        Scrubber::new(&self.sighted.secrets, self.target.address())
     }
 
     pub(super) fn log(&self, diagnosis: &Diagnosis) {
@@ -247,7 +287,7 @@ impl Call {
 
     /// Tells the log and the record of a failure that came after the response was handed on.
     pub(super) fn note_late(&self, diagnosis: &Diagnosis) {
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = &self.brought.recorder {
             recorder.attempt_failed(Some(diagnosis.outcome()), Delivery::Answered);
         }
         self.log(diagnosis);
@@ -255,7 +295,7 @@ impl Call {
 
     /// Returns whether anybody would hear of a failure after the response was handed on.
     pub(super) fn is_watched(&self) -> bool {
-        self.recorder.is_some() || self.config.log.is_on()
+        self.brought.recorder.is_some() || self.config.log.is_on()
     }
 }
 
@@ -276,10 +316,8 @@ fn has_grpc_status(headers: &HeaderMap) -> bool {
     }
 }
 
-impl fmt::Debug for Call {
+impl fmt::Debug for Call<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Call")
-            .field(&self.remembered.target)
-            .finish()
+        f.debug_tuple("Call").field(&self.target).finish()
     }
 }

@@ -18,13 +18,13 @@ use crate::{
     transport::read,
 };
 
-impl Call {
+impl Call<'_> {
     /// Diagnoses a call that ended without an answer.
     pub(super) fn failed(&self, error: Option<&(dyn Error + 'static)>) -> Diagnosis {
         if let Some(below) = error.and_then(find::<Diagnosed>) {
             return self.diagnosed_below(below.diagnosis(), error);
         }
-        let seen = self.recorder.as_ref();
+        let seen = self.brought.recorder.as_ref();
         let retried = error.and_then(find::<RetryError>).map(RetryError::retried);
         let mut delivery = error.map_or(Delivery::Unknown, classify::delivery);
         if let Some(recorder) = seen {
@@ -32,7 +32,7 @@ impl Call {
             delivery = delivery.and(recorder.delivery());
         }
         let facts = Facts {
-            mcp_session: self.remembered.has_mcp_session,
+            mcp_session: self.sighted.has_mcp_session,
             ..seen.map_or_else(
                 || Facts {
                     dispatched: !self.config.is_server && delivery != Delivery::NotSent,

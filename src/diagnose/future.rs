@@ -13,12 +13,14 @@ use pin_project_lite::pin_project;
 
 use super::{
     body::ResponseBody,
-    call::Call,
+    call::{Brought, Call},
     config::Config,
     layer::{Client, Server},
-    looking::Looking,
+    looking::{Reading, look, look_client},
 };
-use crate::{classify::as_error, diagnosis::Diagnosed, error::BoxError};
+use crate::{
+    classify::as_error, diagnosis::Diagnosed, error::BoxError, secrets::Sighted, target::Target,
+};
 
 pin_project! {
     /// Waits for the response, and for the beginning of its body if it failed.
@@ -29,7 +31,12 @@ pin_project! {
     {
         #[pin]
         state: State<F, E>,
-        looking: Looking<B>,
+        // The parts of a `Call`.
+        config: Arc<Config>,
+        target: Target,
+        sighted: Sighted,
+        brought: Brought,
+        reading: Option<Reading<B>>,
         side: PhantomData<fn() -> Side>,
     }
 }
@@ -44,67 +51,99 @@ pin_project! {
 }
 
 impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
-    /// Of a call that is not made yet. The other half of what must be known of its request is
-    /// [taken](Self::take) when this is in its place.
+    /// Waits for what the inner service answers. What is kept of the call comes in parts: a whole of them
+    /// would be put together in one place and then moved to another.
     #[inline(always)]
-    pub(super) fn before<R>(config: &Arc<Config>, request: &Request<R>) -> Self {
+    pub(super) fn waiting(
+        inner: F,
+        config: Arc<Config>,
+        target: Target,
+        sighted: Sighted,
+        brought: Brought,
+    ) -> Self {
         Self {
-            state: State::Called,
-            looking: Looking::new(Call::before(config, request)),
+            state: State::Calling { inner },
+            config,
+            target,
+            sighted,
+            brought,
+            reading: None,
             side: PhantomData,
         }
     }
 
-    #[inline(always)]
-    pub(super) fn take<R>(&mut self, request: &Request<R>) {
-        if let Some(call) = &mut self.looking.call {
-            call.take(request);
-        }
-    }
-
-    /// Waits for what the inner service answers.
-    #[inline(always)]
-    pub(super) fn wait(&mut self, inner: F) {
-        self.state = State::Calling { inner };
-    }
-
     /// Fails with what the inner service said instead of getting ready.
-    #[inline(always)]
-    pub(super) fn refuse(&mut self, error: E) {
-        self.state = State::Refused { error: Some(error) };
+    #[cold]
+    pub(super) fn refused<R>(config: &Arc<Config>, request: &Request<R>, error: E) -> Self {
+        Self {
+            state: State::Refused { error: Some(error) },
+            config: Arc::clone(config),
+            target: Target::whole(request),
+            sighted: Sighted::of(request.headers(), &config.redacted),
+            brought: Brought::by(request.extensions(), config.is_server),
+            reading: None,
+            side: PhantomData,
+        }
     }
 
     /// Polls the inner service. A good answer is all there is to it, and becomes part of whatever polls
     /// this; `look` looks into everything else, or goes on looking.
-    #[inline]
+    #[inline(always)]
     fn poll_inner<I, X>(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        convert: impl FnOnce(I) -> E,
         look: impl FnOnce(
-            &mut Looking<B>,
-            Option<Result<Response<B>, E>>,
+            Pin<&mut Self>,
+            Option<Result<Response<B>, I>>,
             &mut Context<'_>,
         ) -> Looked<B, X>,
     ) -> Looked<B, X>
     where
         F: Future<Output = Result<Response<B>, I>>,
     {
-        let mut this = self.project();
-        let ended = match (this.state.as_mut().project(), &this.looking.call) {
-            (StateProj::Calling { inner }, Some(call)) => match ready!(inner.poll(cx)) {
-                Ok(response) if call.config.is_plain(response.status()) => {
+        let this = self.as_mut().project();
+        let ended = match this.state.project() {
+            StateProj::Calling { inner } => match ready!(inner.poll(cx)) {
+                Ok(response) if this.config.is_plainly(response.status()) => {
                     return Poll::Ready(Ok(response.map(ResponseBody::plain)));
                 }
-                result => Some(result.map_err(convert)),
+                result => Some(result),
             },
-            (StateProj::Refused { error }, _) => error.take().map(Err),
-            _ => None,
+            StateProj::Refused { .. } | StateProj::Called => None,
+        };
+        look(self, ended, cx)
+    }
+
+    /// Ends the waiting, with the error of a service that did not get ready if there is one.
+    fn end<I>(
+        self: Pin<&mut Self>,
+        ended: Option<Result<Response<B>, I>>,
+        convert: impl FnOnce(I) -> E,
+    ) -> Ended<'_, B, E> {
+        let mut this = self.project();
+        let ended = match this.state.as_mut().project() {
+            StateProj::Refused { error } => error.take().map(Err),
+            StateProj::Calling { .. } | StateProj::Called => {
+                ended.map(|result| result.map_err(convert))
+            }
         };
         this.state.set(State::Called);
-        look(this.looking, ended, cx)
+        let call = Call {
+            config: this.config,
+            target: this.target,
+            sighted: this.sighted,
+            brought: this.brought,
+        };
+        (call, this.reading, ended)
     }
 }
+
+/// A call, what is read of its answer, and what it has ended with just now.
+type Ended<'a, B, E> = (
+    Call<'a>,
+    &'a mut Option<Reading<B>>,
+    Option<Result<Response<B>, E>>,
+);
 
 /// What a poll gives.
 type Looked<B, X> = Poll<Result<Response<ResponseBody<B>>, X>>;
@@ -119,7 +158,7 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_inner(cx, Into::into, Looking::poll_client)
+        self.poll_inner(cx, diagnose)
     }
 }
 
@@ -133,30 +172,44 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_inner(cx, |error| error, observe)
+        self.poll_inner(cx, observe)
     }
 }
 
-/// Looks into what a service of one's own has ended with; its error stays what it is.
+/// Looks into what a client has ended with.
+#[cold]
 #[inline(never)]
-fn observe<B: Body, E: 'static>(
-    looking: &mut Looking<B>,
+fn diagnose<F, B: Body, I: Into<BoxError>>(
+    future: Pin<&mut ResponseFuture<F, B, BoxError, Client>>,
+    ended: Option<Result<Response<B>, I>>,
+    cx: &mut Context<'_>,
+) -> Looked<B, Diagnosed> {
+    let (call, reading, ended) = future.end(ended, Into::into);
+    look_client(call, reading, ended, cx)
+}
+
+/// Looks into what a service of one's own has ended with; its error stays what it is.
+#[cold]
+#[inline(never)]
+fn observe<F, B: Body, E: 'static>(
+    future: Pin<&mut ResponseFuture<F, B, E, Server>>,
     ended: Option<Result<Response<B>, E>>,
     cx: &mut Context<'_>,
-) -> Poll<Result<Response<ResponseBody<B>>, E>> {
-    let observed = |call: &Call, error| {
+) -> Looked<B, E> {
+    let observed = |call: Call<'_>, error| {
         if call.config.log.is_on() {
             call.log(&call.failed(as_error(&error)));
         }
         error
     };
-    looking.poll(ended, cx, observed, Ok)
+    let (call, reading, ended) = future.end(ended, |error| error);
+    look(call, reading, ended, cx, observed, Ok)
 }
 
 impl<F, B: Body, E, Side> fmt::Debug for ResponseFuture<F, B, E, Side> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResponseFuture")
-            .field("call", &self.looking.call)
+            .field("target", &self.target)
             .finish_non_exhaustive()
     }
 }

@@ -79,7 +79,9 @@ impl<Side> DiagnoseLayer<Side> {
     }
 
     fn set(mut self, change: impl FnOnce(&mut Config)) -> Self {
-        change(Arc::make_mut(&mut self.config));
+        let config = Arc::make_mut(&mut self.config);
+        change(config);
+        config.is_usual = config.protocols.is_empty() && config.failure_when.is_none();
         self
     }
 

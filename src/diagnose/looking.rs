@@ -10,7 +10,7 @@ use http_body::Body;
 
 use super::{
     body::ResponseBody,
-    call::{Call, Look},
+    call::{Call, Kept, Look},
     peeked::{Peeked, Prefix},
     trailers::Trailers,
 };
@@ -21,12 +21,11 @@ use crate::{
 
 /// A call, and the body of its answer while that is read ahead.
 pub(crate) struct Looking<B: Body> {
-    /// Gone when all was said.
-    pub(super) call: Option<Call>,
+    kept: Kept,
     reading: Option<Reading<B>>,
 }
 
-struct Reading<B: Body> {
+pub(super) struct Reading<B: Body> {
     body: Pin<Box<Peeked<B>>>,
     is_failing: bool,
 }
@@ -41,80 +40,82 @@ enum Step<B: Body> {
 }
 
 impl<B: Body> Looking<B> {
-    #[inline(always)]
-    pub(crate) fn new(call: Call) -> Self {
+    pub(crate) fn new(kept: Kept) -> Self {
         Self {
-            call: Some(call),
+            kept,
             reading: None,
         }
     }
 
-    /// As [`Looking::poll`], on the client's side.
-    #[inline(never)]
-    pub(crate) fn poll_client(
+    /// As [`look`], on the client's side.
+    pub(crate) fn poll(
         &mut self,
         ended: Option<Result<Response<B>, BoxError>>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Response<ResponseBody<B>>, Diagnosed>> {
-        self.poll(ended, cx, diagnosed, refuse)
-    }
-
-    /// Looks into what the inner service has `ended` with, or else goes on where it was left. `fail`
-    /// makes an error of the inner service's, `refuse` one of a failing response if that is asked for.
-    #[inline(always)]
-    pub(super) fn poll<E, X>(
-        &mut self,
-        ended: Option<Result<Response<B>, E>>,
-        cx: &mut Context<'_>,
-        fail: impl FnOnce(&Call, E) -> X,
-        refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
-    ) -> Poll<Result<Response<ResponseBody<B>>, X>> {
-        let Some(call) = self.call.as_ref() else {
-            return Poll::Pending;
-        };
-        let refuses = call.config.error_for_status;
-        let step = match (ended, self.reading.take()) {
-            (Some(Err(error)), _) => {
-                let error = fail(call, error);
-                self.call = None;
-                return Poll::Ready(Err(error));
-            }
-            (Some(Ok(response)), _) => answered(call, response),
-            (None, Some(reading)) => Step::Read(reading),
-            (None, None) => return Poll::Pending,
-        };
-        let (response, has_failed) = match step {
-            Step::Read(mut reading) => {
-                if reading.body.as_mut().poll_read(cx).is_pending() {
-                    self.reading = Some(reading);
-                    return Poll::Pending;
-                }
-                match read(call, reading) {
-                    Some(read) => read,
-                    None => return Poll::Pending,
-                }
-            }
-            Step::Fine(response) => (response, false),
-            Step::Failing(response) => (response, true),
-            Step::Watched(head, body) => {
-                let status = head.status;
-                let trailers = self
-                    .call
-                    .take_if(|call| call.is_watched())
-                    .map(|call| Box::new(Trailers::new(call, status)));
-                let body = ResponseBody::watched(body, trailers);
-                (Response::from_parts(head, body), false)
-            }
-        };
-        self.call = None;
-        Poll::Ready(match has_failed && refuses {
-            true => refuse(response),
-            false => Ok(response),
-        })
+        look_client(self.kept.call(), &mut self.reading, ended, cx)
     }
 }
 
-fn diagnosed(call: &Call, error: BoxError) -> Diagnosed {
+/// As [`look`], on the client's side.
+#[inline(never)]
+pub(super) fn look_client<B: Body>(
+    call: Call<'_>,
+    reading: &mut Option<Reading<B>>,
+    ended: Option<Result<Response<B>, BoxError>>,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Response<ResponseBody<B>>, Diagnosed>> {
+    look(call, reading, ended, cx, diagnosed, refuse)
+}
+
+/// Looks into what the inner service has `ended` with, or else goes on where it was left. `fail` makes an
+/// error of the inner service's, `refuse` one of a failing response if that is asked for.
+#[inline(always)]
+pub(super) fn look<B: Body, E, X>(
+    call: Call<'_>,
+    reading: &mut Option<Reading<B>>,
+    ended: Option<Result<Response<B>, E>>,
+    cx: &mut Context<'_>,
+    fail: impl FnOnce(Call<'_>, E) -> X,
+    refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
+) -> Poll<Result<Response<ResponseBody<B>>, X>> {
+    let step = match (ended, reading.take()) {
+        (Some(Err(error)), _) => return Poll::Ready(Err(fail(call, error))),
+        (Some(Ok(response)), _) => answered(call, response),
+        (None, Some(reading)) => Step::Read(reading),
+        (None, None) => return Poll::Pending,
+    };
+    let (response, has_failed) = match step {
+        Step::Read(mut begun) => {
+            if begun.body.as_mut().poll_read(cx).is_pending() {
+                *reading = Some(begun);
+                return Poll::Pending;
+            }
+            match read(call, begun) {
+                Some(read) => read,
+                None => return Poll::Pending,
+            }
+        }
+        Step::Fine(response) => (response, false),
+        Step::Failing(response) => (response, true),
+        Step::Watched(head, body) => {
+            let body = match call.is_watched() {
+                true => {
+                    let trailers = Trailers::new(call.keep(), head.status);
+                    ResponseBody::peeked(Box::pin(Peeked::watched(body, trailers)))
+                }
+                false => ResponseBody::plain(body),
+            };
+            (Response::from_parts(head, body), false)
+        }
+    };
+    Poll::Ready(match has_failed && call.config.error_for_status {
+        true => refuse(response),
+        false => Ok(response),
+    })
+}
+
+fn diagnosed(call: Call<'_>, error: BoxError) -> Diagnosed {
     // What a layer of the same kind below has said needs no saying again.
     let error = match error.downcast::<Diagnosed>() {
         Ok(diagnosed) => {
@@ -141,14 +142,14 @@ fn refuse<B: Body>(
 
 /// Tells the log of a failing response, and leaves the diagnosis in its extensions.
 #[inline(always)]
-fn note(call: &Call, diagnosis: Diagnosis, extensions: &mut Extensions) {
+fn note(call: Call<'_>, diagnosis: Diagnosis, extensions: &mut Extensions) {
     call.log(&diagnosis);
     extensions.insert(diagnosis);
 }
 
 /// Decides what becomes of a response whose body nobody has touched yet.
 #[inline(always)]
-fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
+fn answered<B: Body>(call: Call<'_>, response: Response<B>) -> Step<B> {
     let look = call.look(
         response.status(),
         response.headers(),
@@ -189,7 +190,7 @@ fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
 
 /// Diagnoses a response whose body was read as far as that helps. Returns it, and whether it failed.
 #[inline(always)]
-fn read<B: Body>(call: &Call, reading: Reading<B>) -> Option<(Response<ResponseBody<B>>, bool)> {
+fn read<B: Body>(call: Call<'_>, reading: Reading<B>) -> Option<(Response<ResponseBody<B>>, bool)> {
     let Reading {
         mut body,
         is_failing,

@@ -94,7 +94,7 @@ mod service;
 mod settled;
 mod trailers;
 
-pub(crate) use call::Call;
+pub(crate) use call::Kept;
 pub(crate) use looking::Looking;
 
 pub use body::ResponseBody;

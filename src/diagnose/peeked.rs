@@ -13,7 +13,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 
-use super::settled::Settled;
+use super::{settled::Settled, trailers::Trailers};
 
 /// How many frames are held at most: a body that comes byte by byte must not cost a frame's worth of
 /// memory for each.
@@ -22,7 +22,7 @@ const FRAMES: usize = 512;
 const PIECES: usize = 16;
 
 pin_project! {
-    /// A body whose beginning was read ahead of its consumer. What was read is handed on first, as it
+    /// A body whose beginning was read ahead of its consumer, or whose end is watched. What was read is handed on first, as it
     /// came, and the hints are those that the body gave at the same place.
     pub(super) struct Peeked<B>
     where
@@ -35,6 +35,8 @@ pin_project! {
         reader: Option<Reader>,
         // The rest of the response, here so that it needs no place in the future of a good call.
         head: Option<Parts>,
+        // Who waits for the trailers.
+        trailers: Option<Trailers>,
     }
 }
 
@@ -103,6 +105,19 @@ impl<B: Body> Peeked<B> {
                 has_gap: false,
             }),
             head: Some(head),
+            trailers: None,
+        }
+    }
+
+    /// Reads nothing ahead, and shows what comes at the end to `trailers`.
+    pub(super) fn watched(body: B, trailers: Trailers) -> Self {
+        Self {
+            body,
+            first: None,
+            more: VecDeque::new(),
+            reader: None,
+            head: None,
+            trailers: Some(trailers),
         }
     }
 
@@ -190,12 +205,21 @@ impl<B: Body> Peeked<B> {
     }
 
     /// Hands on what was read, then the rest. The inner body is never polled after its end.
+    #[inline(never)]
     pub(super) fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Item<B>> {
         let this = self.project();
-        match this.first.take().or_else(|| this.more.pop_front()) {
-            Some(seen) => Poll::Ready(seen.item),
-            None => this.body.poll_frame(cx),
+        if let Some(seen) = this.first.take().or_else(|| this.more.pop_front()) {
+            return Poll::Ready(seen.item);
         }
+        let polled = this.body.poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            if let Some(map) = frame.trailers_ref() {
+                if let Some(trailers) = this.trailers.take() {
+                    trailers.came(map);
+                }
+            }
+        }
+        polled
     }
 
     fn next(&self) -> Option<&Seen<B>> {

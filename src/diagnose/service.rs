@@ -12,11 +12,12 @@ use tower_service::Service;
 
 use super::{
     body::ResponseBody,
+    call::Brought,
     config::Config,
     future::ResponseFuture,
     layer::{Client, Server},
 };
-use crate::{diagnosis::Diagnosed, error::BoxError};
+use crate::{diagnosis::Diagnosed, error::BoxError, secrets::Sighted, target::Target};
 
 /// Says what went wrong with a call. See the [module docs](crate::diagnose) for an example.
 pub struct Diagnose<S, Side = Client> {
@@ -37,10 +38,32 @@ impl<S, Side> Diagnose<S, Side> {
         }
     }
 
-    fn take_not_ready<E: 'static>(&mut self) -> Option<E> {
-        let error = self.not_ready.take()?.downcast().ok()?;
-        Some(*error)
+    /// Calls the inner service, or fails with what it said instead of getting ready.
+    #[inline(always)]
+    fn send<R, B, E>(&mut self, request: Request<R>) -> ResponseFuture<S::Future, B, E, Side>
+    where
+        S: Service<Request<R>>,
+        B: Body,
+        E: 'static,
+    {
+        let config = &self.config;
+        if self.not_ready.is_some() {
+            if let Some(error) = self.not_ready.take().and_then(named) {
+                return ResponseFuture::refused(config, &request, error);
+            }
+        }
+        let mut target = Target::nothing();
+        target.keep_whole(request.method(), request.uri());
+        let sighted = Sighted::of(request.headers(), &config.redacted);
+        let brought = Brought::by(request.extensions(), config.is_server);
+        let inner = self.inner.call(request);
+        ResponseFuture::waiting(inner, Arc::clone(config), target, sighted, brought)
     }
+}
+
+#[cold]
+fn named<E: 'static>(kept: Box<dyn Any + Send + Sync>) -> Option<E> {
+    kept.downcast().ok().map(|error| *error)
 }
 
 impl<S, R, B> Service<Request<R>> for Diagnose<S, Client>
@@ -62,14 +85,11 @@ where
         Poll::Ready(Ok(()))
     }
 
+    // Part of whoever calls a client: a request that is looked at before it is handed on is moved on the way,
+    // and there that is the move that the caller makes anyway. Saves 20 instructions.
+    #[inline(always)]
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let mut future = ResponseFuture::before(&self.config, &request);
-        future.take(&request);
-        match self.take_not_ready() {
-            Some(error) => future.refuse(error),
-            None => future.wait(self.inner.call(request)),
-        }
-        future
+        self.send(request)
     }
 }
 
@@ -92,14 +112,9 @@ where
         Poll::Ready(Ok(()))
     }
 
+    #[inline]
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let mut future = ResponseFuture::before(&self.config, &request);
-        future.take(&request);
-        match self.take_not_ready() {
-            Some(error) => future.refuse(error),
-            None => future.wait(self.inner.call(request)),
-        }
-        future
+        self.send(request)
     }
 }
 

@@ -1,26 +1,26 @@
 use http::{HeaderMap, StatusCode, response::Parts};
 
-use super::call::Call;
+use super::call::Kept;
 
 /// What is needed when the end of a body tells of a failure.
-#[derive(Debug)]
 pub(super) struct Trailers {
-    call: Call,
+    kept: Kept,
     head: Parts,
 }
 
 impl Trailers {
-    pub(super) fn new(call: Call, status: StatusCode) -> Self {
+    pub(super) fn new(kept: Kept, status: StatusCode) -> Self {
         let (mut head, ()) = http::Response::new(()).into_parts();
         head.status = status;
-        Self { call, head }
+        Self { kept, head }
     }
 
     /// Tells the log and the record of the failure, if there was one.
     pub(super) fn came(mut self, trailers: &HeaderMap) {
         self.head.headers = trailers.clone();
-        if let Some(diagnosis) = self.call.in_headers(&self.head) {
-            self.call.note_late(&diagnosis);
+        let call = self.kept.call();
+        if let Some(diagnosis) = call.in_headers(&self.head) {
+            call.note_late(&diagnosis);
         }
     }
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use http::{Method, Request};
+use http::Request;
 
 use super::rules::Rules;
 use crate::{
@@ -27,7 +27,7 @@ impl Terms {
         let extensions = request.extensions();
         // As in most requests: what nobody declares is known when this is compiled.
         if extensions.is_empty() {
-            return Self::new(rules, request.method(), marks, Declared::default());
+            return Self::new(rules, request, marks, Declared::default());
         }
         // A recorded call brings along nothing else, as a rule.
         let is_extended = extensions.len() > usize::from(is_recorded);
@@ -40,13 +40,14 @@ impl Terms {
         }
         Self {
             is_extended,
-            ..Self::new(rules, request.method(), marks, declared)
+            ..Self::new(rules, request, marks, declared)
         }
     }
 
     #[inline(always)]
-    fn new(rules: &Rules, method: &Method, marks: Marks, declared: Declared) -> Self {
-        let idempotency = declared.idempotency(method, marks);
+    fn new<B>(rules: &Rules, request: &Request<B>, marks: Marks, declared: Declared) -> Self {
+        let (method, headers) = (request.method(), request.headers());
+        let idempotency = declared.idempotency(method, || marks.has_idempotency_key(headers));
         let permission = Permission::of(
             method,
             marks,

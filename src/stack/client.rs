@@ -13,7 +13,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use crate::{
-    diagnose::{self, Call, DiagnoseLayer, Looking},
+    diagnose::{self, DiagnoseLayer, Kept, Looking},
     diagnosis::Diagnosed,
     dispatch::{self, Dispatch},
     error::BoxError,
@@ -215,8 +215,8 @@ where
             ))
         },
         |attempts, result, cx| {
-            let call = Call::recalled(diagnose, attempts.recall());
-            *looking = Some(Box::new(Looking::new(call)));
+            let kept = Kept::recalled(diagnose, attempts.recall());
+            *looking = Some(Box::new(Looking::new(kept)));
             poll_looking(looking, Some(result), &wrap, cx)
         },
     )
@@ -232,7 +232,7 @@ fn poll_looking<R: Body, W>(
 ) -> Poll<Result<Response<W>, Diagnosed>> {
     match looking {
         Some(looking) => looking
-            .poll_client(ended, cx)
+            .poll(ended, cx)
             .map_ok(|response| response.map(wrap)),
         None => Poll::Pending,
     }

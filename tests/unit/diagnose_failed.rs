@@ -1,26 +1,28 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
 
 use super::*;
 use crate::{
-    diagnose::{config::Config, peeked::Prefix},
+    diagnose::{DiagnoseLayer, call::Kept, peeked::Prefix},
     error::{BoxError, Refused, TimeoutError, TimeoutScope},
+    outcome::Idempotency,
+    remembered::Remembered,
     retried::{Retried, StopReason},
 };
 
-fn call(method: &str, recorder: Option<&CallRecorder>) -> Call {
-    let mut request = Request::builder()
+fn call(method: &str, recorder: Option<&CallRecorder>) -> Kept {
+    let request = Request::builder()
         .method(method)
         .uri("/pay")
         .body(())
         .unwrap();
-    if let Some(recorder) = recorder {
-        request.extensions_mut().insert(recorder.clone());
-    }
-    let mut call = Call::before(&Arc::new(Config::new(false)), &request);
-    call.take(&request);
-    call
+    let remembered = Remembered::of(request.method(), request.uri(), request.headers(), &[]);
+    let idempotency = Idempotency::of(&request);
+    Kept::recalled(
+        &DiagnoseLayer::new(),
+        (remembered, idempotency, recorder.cloned()),
+    )
 }
 
 fn retried(attempts: u32, delivery: Delivery) -> Retried {
@@ -40,7 +42,7 @@ fn timed_out() -> TimeoutError {
 fn attempts_and_delivery_come_from_the_retries() {
     let error: BoxError =
         RetryError::new(Box::new(timed_out()), retried(3, Delivery::Unknown)).into();
-    let diagnosis = call("GET", None).failed(Some(&*error));
+    let diagnosis = call("GET", None).call().failed(Some(&*error));
     assert_eq!(
         diagnosis.to_string(),
         "GET /pay failed: timed out after 30s (no response from server) [3 attempts]"
@@ -48,7 +50,12 @@ fn attempts_and_delivery_come_from_the_retries() {
     assert_eq!(diagnosis.attempts(), 3);
     assert_eq!(diagnosis.timeout(), Some(Duration::from_secs(30)));
     assert!(!diagnosis.is_indeterminate());
-    assert!(call("POST", None).failed(Some(&*error)).is_indeterminate());
+    assert!(
+        call("POST", None)
+            .call()
+            .failed(Some(&*error))
+            .is_indeterminate()
+    );
 }
 
 #[test]
@@ -58,7 +65,7 @@ fn a_refusal_after_an_attempt_that_may_have_arrived_is_not_called_unsent() {
         retried(2, Delivery::Unknown),
     )
     .into();
-    let diagnosis = call("POST", None).failed(Some(&*error));
+    let diagnosis = call("POST", None).call().failed(Some(&*error));
     assert_eq!(
         diagnosis.to_string(),
         "POST /pay failed: circuit open (no response from server) [2 attempts]"
@@ -73,16 +80,16 @@ fn a_recorder_adds_what_the_error_does_not_know() {
     recorder.attempt_failed(None, Delivery::Unknown);
     recorder.attempt_started();
     let refused = Refused::new("circuit open");
-    let diagnosis = call("POST", Some(&recorder)).failed(Some(&refused));
+    let diagnosis = call("POST", Some(&recorder)).call().failed(Some(&refused));
     assert_eq!(diagnosis.attempts(), 2);
     assert_eq!(diagnosis.delivery(), Delivery::Unknown);
 
     let untouched = CallRecorder::new();
     let timeout = timed_out();
-    let diagnosis = call("GET", Some(&untouched)).failed(Some(&timeout));
+    let diagnosis = call("GET", Some(&untouched)).call().failed(Some(&timeout));
     assert_eq!(diagnosis.class(), ErrorClass::Timeout);
     assert_eq!(diagnosis.domain(), FaultDomain::Proxy);
-    let diagnosis = call("GET", None).failed(Some(&timeout));
+    let diagnosis = call("GET", None).call().failed(Some(&timeout));
     assert_eq!(diagnosis.domain(), FaultDomain::Upstream);
 }
 
@@ -93,7 +100,7 @@ fn an_answer_after_retries_says_how_many() {
         .extensions_mut()
         .insert(retried(3, Delivery::Unknown));
     let (head, ()) = response.into_parts();
-    let diagnosis = call("GET", None).failing(&head, &Prefix::EMPTY);
+    let diagnosis = call("GET", None).call().failing(&head, &Prefix::EMPTY);
     assert_eq!(
         diagnosis.to_string(),
         "GET /pay failed (503 Service Unavailable): Service Unavailable [3 attempts]"
@@ -115,7 +122,7 @@ fn the_suffix_survives_the_cut() {
         is_complete: true,
         unread: 0,
     };
-    let line = call("GET", None).failing(&head, &prefix).to_string();
+    let line = call("GET", None).call().failing(&head, &prefix).to_string();
     assert_eq!(line.chars().count(), 300);
     assert!(line.starts_with("GET /pay failed (503 Service Unavailable): mmm"));
     assert!(line.ends_with("mmm… [3 attempts]"), "{line}");
@@ -123,13 +130,15 @@ fn the_suffix_survives_the_cut() {
 
 #[test]
 fn what_a_layer_below_said_of_an_attempt_is_kept() {
-    let below = call("GET", None).failed(Some(&Refused::new("circuit open")));
+    let below = call("GET", None)
+        .call()
+        .failed(Some(&Refused::new("circuit open")));
     let error: BoxError = RetryError::new(
         Box::new(Diagnosed::new(below, None, None)),
         retried(2, Delivery::NotSent),
     )
     .into();
-    let diagnosis = call("GET", None).failed(Some(&*error));
+    let diagnosis = call("GET", None).call().failed(Some(&*error));
     assert_eq!(
         diagnosis.to_string(),
         "GET /pay failed: circuit open (not sent) [2 attempts]"
