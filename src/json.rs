@@ -137,14 +137,13 @@ impl<'a> Reader<'a> {
 
 /// Returns what the document says as a whole.
 fn conclude<'a>(words: &mut Words<'a>, problem: bool) -> Answer<'a> {
-    let weak = words.details.weak.take();
-    let detail_code = words.details.code.take();
+    let [weak, detail_code] = words.take_codes_of_details();
     let mut message = words.text(problem);
     let lists_only = !words.mixed && words.named;
     if message.is_none() && lists_only {
-        message = std::mem::take(&mut words.fields).join();
+        message = words.take_fields().join();
     }
-    let aws_type = words.aws_type.take();
+    let aws_type = words.take_aws_type();
     if message.is_none() && aws_type.is_none() {
         message = words.spoken_code(Rank::Code).or(weak);
     }

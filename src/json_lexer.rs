@@ -99,15 +99,22 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the string at whose opening quote this stands; `None` if it is cut.
+    #[inline]
     pub(crate) fn string(&mut self) -> Option<Cow<'a, str>> {
         let start = self.at + 1;
-        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
-        if let Some(length) = stop(rest) {
-            if rest.get(length) == Some(&b'"') {
-                self.at = start + length + 1;
-                return self.text.get(start..start + length).map(Cow::Borrowed);
+        let rest = self.text.get(start..).unwrap_or_default();
+        if let Some((text, end)) = stop(rest.as_bytes()).and_then(|at| rest.split_at_checked(at)) {
+            if end.as_bytes().first() == Some(&b'"') {
+                self.at = start + text.len() + 1;
+                return Some(Cow::Borrowed(text));
             }
         }
+        self.escaped_string(start)
+    }
+
+    /// Reads a string that is not plain text up to its closing quote.
+    #[inline(never)]
+    fn escaped_string(&mut self, start: usize) -> Option<Cow<'a, str>> {
         self.at = start;
         let text = self.escaped();
         if text.is_none() {
