@@ -35,6 +35,27 @@ pub(crate) fn find(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
     inside.map(|inside| bytes.len() - rest.len() + inside)
 }
 
+/// Returns whether `test` holds for every place where there is a `wanted`, from the first on.
+#[inline(always)]
+pub(crate) fn all(bytes: &[u8], wanted: u8, mut test: impl FnMut(usize) -> bool) -> bool {
+    let mut rest = bytes;
+    while let Some((word, behind)) = rest.split_first_chunk() {
+        // All of its bits count, not only the lowest.
+        let mut found = exact_zeros(u64::from_le_bytes(*word) ^ all_of(wanted));
+        while found != 0 {
+            let before = bytes.len() - rest.len();
+            if !test(before + found.trailing_zeros() as usize / 8) {
+                return false;
+            }
+            found &= found - 1;
+        }
+        rest = behind;
+    }
+    let before = bytes.len() - rest.len();
+    let places = rest.iter().enumerate().filter(|(_, byte)| **byte == wanted);
+    places.map(|(at, _)| before + at).all(test)
+}
+
 /// Returns whether `test` gives anything but zero for some bytes. It may see a byte more than once.
 #[inline(always)]
 fn any(bytes: &[u8], test: impl Fn(u64) -> u64) -> bool {
@@ -58,6 +79,12 @@ const fn all_of(byte: u8) -> u64 {
 /// Returns a word whose lowest bit that is set is in the lowest byte of `word` that is zero.
 const fn zeros(word: u64) -> u64 {
     word.wrapping_sub(LOW) & !word & HIGH
+}
+
+/// Returns a word in which the highest bit of a byte is set where `word` has a zero, and nothing else.
+const fn exact_zeros(word: u64) -> u64 {
+    let low = !HIGH;
+    !(((word & low) + low) | word | low)
 }
 
 /// Returns zero if every byte is at least `least` and at most `~`. A borrow or a carry into a byte comes
@@ -84,6 +111,13 @@ mod tests {
                     assert_eq!(has(&bytes, b'<'), byte == b'<');
                     let found = matches!(byte, b'"' | b'\\').then_some(place);
                     assert_eq!(find(&bytes, b'"', b'\\'), found);
+                    let count = if byte == b'a' { length } else { 1 };
+                    let mut places = Vec::new();
+                    assert!(all(&bytes, byte, |at| {
+                        places.push(at);
+                        true
+                    }));
+                    assert_eq!((places.len(), places.contains(&place)), (count, true));
                 }
             }
         }
@@ -98,6 +132,10 @@ mod tests {
             prop_assert_eq!(is_graphic(&bytes), bytes.iter().all(u8::is_ascii_graphic));
             let place = bytes.iter().position(|byte| *byte == wanted || *byte == other);
             prop_assert_eq!(find(&bytes, wanted, other), place);
+            let mut places = Vec::new();
+            all(&bytes, wanted, |at| { places.push(at); true });
+            let expected: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == wanted).collect();
+            prop_assert_eq!(places, expected);
         }
     }
 }

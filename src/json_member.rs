@@ -294,7 +294,9 @@ impl<'a> Reader<'a> {
         }
         if role == Role::Either && first == b'"' {
             match self.string() {
-                Some(text) if text.contains(' ') => words.more().sentences.push(&join(path, key), text),
+                Some(text) if text.contains(' ') => {
+                    words.more().sentences.push(&join(path, key), text)
+                }
                 _ => words.mixed = true,
             }
             return;

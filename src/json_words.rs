@@ -261,7 +261,10 @@ impl<'a> Words<'a> {
             }
         }
         if problem {
-            if let Some(text) = self.take_said(Slot::Detail).or_else(|| self.take_said(Slot::Title)) {
+            if let Some(text) = self
+                .take_said(Slot::Detail)
+                .or_else(|| self.take_said(Slot::Title))
+            {
                 return Some(text);
             }
         }

@@ -36,22 +36,25 @@ pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
 }
 
 /// Returns whether no segment can be a secret, by its length and its first letters, as in most paths.
-pub(crate) fn is_plain(path: &str) -> bool {
-    let mut rest = path.as_bytes();
-    loop {
-        match rest {
-            [b'b' | b'B', b'o' | b'O', ..] => return false,
-            [_, b'/', ..] => {}
-            [first, second, ..] if secret_shape::may_start(*first, Some(*second)) => return false,
-            _ => {}
-        }
-        let Some(len) = eight::find(rest, b'/', b'/') else {
-            return rest.len() < MIXED;
-        };
-        if len >= MIXED {
-            return false;
-        }
-        rest = rest.get(len + 1..).unwrap_or_default();
+#[inline]
+pub(crate) fn is_plain(path: &[u8]) -> bool {
+    let mut start = 0;
+    let is_short = eight::all(path, b'/', |slash| {
+        let is_short = slash - start < MIXED && may_begin(path.get(start..).unwrap_or_default());
+        start = slash + 1;
+        is_short
+    });
+    is_short && path.len() - start < MIXED && may_begin(path.get(start..).unwrap_or_default())
+}
+
+/// Returns whether a segment may begin like this and be no secret.
+#[inline]
+fn may_begin(segment: &[u8]) -> bool {
+    match segment {
+        [b'b' | b'B', b'o' | b'O', ..] => false,
+        [_, b'/', ..] => true,
+        [first, second, ..] => !secret_shape::may_start(*first, Some(*second)),
+        _ => true,
     }
 }
 
