@@ -44,10 +44,31 @@ impl<'a> Reader<'a> {
         }
         self.lexer.open();
         while let Some(key) = self.lexer.key() {
-            self.member(words, role, path, depth, key);
+            let Some(first) = self.lexer.peek() else {
+                return;
+            };
+            // What most errors are made of comes first, and what few have is read elsewhere.
+            match (field(&key), first) {
+                (Field::Text(slot), b'"') => {
+                    let text = self.string();
+                    words.item |= text.is_some() && (role != Role::Map || !slot.is_weak());
+                    if role == Role::Map && slot.is_weak() {
+                        if let Some(text) = &text {
+                            words.more().fields.push(&join(path, &key), text.clone());
+                        }
+                    }
+                    words.put(slot, text);
+                }
+                (Field::Error, b'"') => {
+                    let text = self.string();
+                    words.put(Slot::Error, text);
+                }
+                (field, first) => self.member(words, role, path, depth, key, field, first),
+            }
         }
     }
 
+    #[inline(never)]
     fn member(
         &mut self,
         words: &mut Words<'a>,
@@ -55,26 +76,15 @@ impl<'a> Reader<'a> {
         path: &str,
         depth: usize,
         key: Cow<'a, str>,
+        field: Field,
+        first: u8,
     ) {
-        let Some(first) = self.lexer.peek() else {
-            return;
-        };
         let within = depth + 1;
-        match (field(&key), first) {
+        match (field, first) {
             (Field::Skip | Field::TypeUrl | Field::Locations, _) => {
-                words.graphql |= field(&key) == Field::Locations;
-                words.typed |= field(&key) == Field::TypeUrl;
+                words.graphql |= field == Field::Locations;
+                words.typed |= field == Field::TypeUrl;
                 self.lexer.skip();
-            }
-            (Field::Text(slot), b'"') => {
-                let text = self.string();
-                words.item |= text.is_some() && (role != Role::Map || !slot.is_weak());
-                if role == Role::Map && slot.is_weak() {
-                    if let Some(text) = &text {
-                        words.more().fields.push(&join(path, &key), text.clone());
-                    }
-                }
-                words.put(slot, text);
             }
             (Field::Text(slot), b'{') if role == Role::Map && slot.is_weak() => {
                 self.unknown(words, role, path, within, &key, first);
@@ -89,13 +99,9 @@ impl<'a> Reader<'a> {
                 words.adopt_codes(&mut texts);
                 words.put(slot, texts.join());
             }
-            (Field::Error, b'"') => {
-                let text = self.string();
-                words.put(Slot::Error, text);
-            }
             (Field::Error | Field::Fault, b'{') => {
                 let mut inner = self.object(Role::Error, path, within);
-                let slot = match field(&key) {
+                let slot = match field {
                     Field::Fault => Slot::Fault,
                     _ => Slot::ErrorObject,
                 };

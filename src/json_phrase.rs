@@ -16,32 +16,7 @@ const LONGEST_NOTHING: usize = 31;
 const PLACEHOLDERS: &[&str] = &["null", "none", "undefined", "nil", "[object object]"];
 
 /// Returns `text` trimmed, without HTML; `None` if it says nothing beyond `status`.
-#[inline]
 pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, str>> {
-    match says_more(&text, status) {
-        true => Some(text),
-        false => cleaned(text, status),
-    }
-}
-
-/// Returns whether there is nothing to clean and something said, as is seen of most texts by their ends
-/// and their length.
-#[inline]
-fn says_more(text: &str, status: StatusCode) -> bool {
-    let bytes = text.as_bytes();
-    let [first, .., last] = bytes else {
-        return false;
-    };
-    first.is_ascii_alphabetic()
-        && last.is_ascii_graphic()
-        && !is_around(*last)
-        && bytes.len() <= LONGEST
-        && !eight::has(bytes, b'<')
-        && (bytes.len() > LONGEST_NOTHING || !(is_reason(text, status) || is_placeholder(text)))
-}
-
-#[inline(never)]
-fn cleaned(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, str>> {
     let text = bounded(text);
     let text = match html::strip(&text) {
         Some(stripped) => Cow::Owned(stripped),
@@ -58,6 +33,22 @@ fn cleaned(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, str>> {
         Cow::Borrowed(text) => Cow::Borrowed(trim(text)),
         Cow::Owned(text) => Cow::Owned(trim(&text).to_owned()),
     })
+}
+
+/// Returns whether `text` starts with a letter and [`clean`] would leave it as it is, as is seen of most
+/// by their ends and their length.
+#[inline]
+pub(crate) fn says_more(text: &str, status: StatusCode) -> bool {
+    let bytes = text.as_bytes();
+    let [first, .., last] = bytes else {
+        return false;
+    };
+    first.is_ascii_alphabetic()
+        && last.is_ascii_graphic()
+        && !is_around(*last)
+        && bytes.len() <= LONGEST
+        && !eight::has(bytes, b'<')
+        && (bytes.len() > LONGEST_NOTHING || !(is_reason(text, status) || is_placeholder(text)))
 }
 
 /// Returns `text`, or as much of it as may be kept.

@@ -104,6 +104,7 @@ impl<'a> Words<'a> {
     }
 
     /// Keeps `text` if it is the first in its place.
+    #[inline]
     pub(crate) fn put(&mut self, slot: Slot, text: Option<Cow<'a, str>>) {
         if let Some(place @ None) = self.said.get_mut(slot as usize) {
             *place = text;

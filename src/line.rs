@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 
 use crate::{
     diagnosis::{Diagnosis, LINE_CAP},
@@ -43,11 +43,12 @@ pub(crate) fn write_line(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Res
 /// Writes the line up to the message, and the message of an answer, for [`write_line`].
 pub(crate) fn prepare(
     texts: &mut Texts,
-    endpoint: &Endpoint,
+    method: &Method,
+    path: &str,
     status: Option<StatusCode>,
     message: Option<&str>,
 ) {
-    let (method, path) = (endpoint.method().as_str(), endpoint.path());
+    let method = method.as_str();
     if method.len() <= METHOD_CAP && path.len() <= PATH_CAP && eight::is_graphic(path.as_bytes()) {
         texts.add(Text::Opening, |line| {
             line.push_str(method);

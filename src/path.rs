@@ -39,23 +39,23 @@ pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
 #[inline]
 pub(crate) fn is_plain(path: &[u8]) -> bool {
     let mut start = 0;
-    let is_short = eight::all(path, b'/', |slash| {
-        let is_short = slash - start < MIXED && may_begin(path.get(start..).unwrap_or_default());
+    // A slash that is seen again is behind the start of the segment by then.
+    let are_plain = eight::all(path, b'/', |slash| {
+        let is_short = slash.saturating_sub(start) < MIXED;
         start = slash + 1;
-        is_short
+        is_short && may_begin(path.get(start..).unwrap_or_default())
     });
-    is_short && path.len() - start < MIXED && may_begin(path.get(start..).unwrap_or_default())
+    are_plain && may_begin(path) && path.len() - start < MIXED
 }
 
 /// Returns whether a segment may begin like this and be no secret.
 #[inline]
 fn may_begin(segment: &[u8]) -> bool {
-    match segment {
-        [b'b' | b'B', b'o' | b'O', ..] => false,
-        [_, b'/', ..] => true,
-        [first, second, ..] => !secret_shape::may_start(*first, Some(*second)),
-        _ => true,
-    }
+    let [first, second, ..] = segment else {
+        return true;
+    };
+    let is_bot = first | 0x20 == b'b' && second | 0x20 == b'o';
+    !is_bot && (*second == b'/' || !secret_shape::may_start(*first, Some(*second)))
 }
 
 /// Returns what may stay in front of the mark if `segment` looks like a secret, else `None`.

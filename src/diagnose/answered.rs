@@ -151,12 +151,13 @@ impl Said<'_> {
         head: &Head<'_>,
         scrubber: &Scrubber<'_>,
     ) -> Texts {
+        let path = endpoint.path();
         let code = self.code.unwrap_or_default();
         let request_id = self.request_id.unwrap_or_default();
-        let len = LINE_LEN + self.message.map_or(0, str::len) + endpoint.path().len() + code.len();
+        let len = LINE_LEN + self.message.map_or(0, str::len) + path.len() + code.len();
         let len = len + request_id.len() + self.body.len() + head.rows_len();
         let mut texts = Texts::with_capacity(len);
-        line::prepare(&mut texts, endpoint, status, self.message);
+        line::prepare(&mut texts, endpoint.method(), path, status, self.message);
         texts.add(Text::Code, |block| block.push_str(code));
         texts.add(Text::RequestId, |block| block.push_str(request_id));
         texts.add(Text::Body, |block| block.push_str(self.body));
