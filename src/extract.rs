@@ -294,11 +294,7 @@ fn is_page(prefix: &[u8]) -> bool {
     if start.first() != Some(&b'<') {
         return false;
     }
-    const DOCTYPE: &[u8] = b"<!doctype html";
-    if start
-        .get(..DOCTYPE.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(DOCTYPE))
-    {
+    if html::is_doctype(start) {
         return true;
     }
     let start = start.get(..start.len().min(512)).unwrap_or_default();

@@ -2,10 +2,7 @@
 //!
 //! Six instructions a byte; the exact way in `redact_pass` costs several times as many.
 
-use crate::{
-    redact_pass::{KINDS, Kind},
-    secret_shape::begins,
-};
+use crate::secret_shape::begins;
 
 /// Returns whether `text` is on one line and nothing in it has the shape of a secret. What it says yes to
 /// would be left as it is; it may say no to what would be, too.
@@ -101,3 +98,34 @@ const fn is_suspicious(first: u8, second: u8, is_path: bool) -> bool {
         }
     }
 }
+
+/// What a byte may mean for what must not be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A piece of a word, the start of which may be the start of a secret.
+    Word,
+    /// Ends a word and means no more.
+    Plain,
+    Space,
+    Control,
+    /// Means something: see `redact_pass`.
+    Sign,
+    /// A piece of a character beyond ASCII.
+    Wide,
+}
+
+pub(crate) const KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Wide; 256];
+    let mut byte: u8 = 0;
+    while byte < 0x80 {
+        kinds[byte as usize] = match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Kind::Word,
+            b':' | b'/' | b'?' | b'=' | b'\\' | b'%' | b'[' | 0x1b => Kind::Sign,
+            b' ' => Kind::Space,
+            0..b' ' | 0x7f => Kind::Control,
+            _ => Kind::Plain,
+        };
+        byte += 1;
+    }
+    kinds
+};

@@ -13,6 +13,7 @@ extern crate self as tower_diagnose;
 mod compositions {}
 
 // Vocabulary: plain data.
+mod address;
 mod argument;
 mod attempt;
 mod attempts;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use http::Uri;
 
 use crate::{
-    harmless::is_harmless, path::REDACTED, redact_needles::Needles, redact_pass::Pass,
-    secrets::Secrets, target::Address,
+    address::Address, harmless::is_harmless, path::REDACTED, redact_needles::Needles,
+    redact_pass::Pass, secrets::Secrets,
 };
 
 /// Returns `text` without secrets, each replaced by `[redacted]`.

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use crate::{
+    address::Address,
     eight,
     path::{REDACTED, keeps},
     secret_shape::is_boundary,
     secrets::{SHORTEST, Secrets, Sent},
-    target::Address,
 };
 
 /// From so many equal bytes on, it is the secret, whether or not the whole of it stands there.

@@ -6,6 +6,7 @@ use http::{HeaderMap, StatusCode, response::Parts};
 
 use super::{call::Call, config::HintWith, peeked::Prefix};
 use crate::{
+    address::Address,
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
@@ -20,7 +21,6 @@ use crate::{
     remembered::Remembered,
     retried::Retried,
     retry_after::retry_after,
-    target::Address,
     text::{cut, one_line},
     texts::{Text, Texts},
 };
