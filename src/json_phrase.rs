@@ -199,3 +199,23 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     joined.push_str(end.and_then(|(end, _)| key.get(..end)).unwrap_or(key));
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_says_more_at_first_sight_is_clean(
+            text in "(NOT|not) found|null|[a-zN<(. ]{0,6}( [a-z0-9<>b/]{0,4}){0,6}[.!:a ]?",
+            status in 400..600_u16,
+        ) {
+            let status = StatusCode::from_u16(status).unwrap();
+            if says_more(&text, status) {
+                prop_assert_eq!(clean(Cow::Borrowed(&text), status), Some(Cow::Borrowed(&*text)));
+            }
+        }
+    }
+}
