@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
                     let text = self.string();
                     words.put(Slot::Error, text);
                 }
-                (field, first) => self.member(words, role, path, depth, key, field, first),
+                (field, _) => self.member(words, role, path, depth, key, field),
             }
         }
     }
@@ -77,8 +77,10 @@ impl<'a> Reader<'a> {
         depth: usize,
         key: Cow<'a, str>,
         field: Field,
-        first: u8,
     ) {
+        let Some(first) = self.lexer.peek() else {
+            return;
+        };
         let within = depth + 1;
         match (field, first) {
             (Field::Skip | Field::TypeUrl | Field::Locations, _) => {
