@@ -80,9 +80,11 @@ impl Recording {
         notes.head = Some((at, told));
         drop(notes);
         let status = response.status();
+        let method = open.recorder.start().target.method();
         let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
-            || (status.is_success() && open.recorder.start().target.method() == Method::CONNECT);
-        let is_over = is_upgrade || has_ended;
+            || (status.is_success() && *method == Method::CONNECT);
+        // What a handler gives in answer to a HEAD is never sent.
+        let is_over = is_upgrade || has_ended || *method == Method::HEAD;
         if is_over {
             let body_end = (!is_upgrade).then_some(BodyEnd::Complete);
             self.close_at(at, None, body_end);
