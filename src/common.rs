@@ -67,6 +67,15 @@ impl CommonScheme {
         }
     }
 
+    pub(crate) fn named(scheme: &str) -> Option<Self> {
+        match scheme {
+            "" => Some(Self::Absent),
+            "http" => Some(Self::Http),
+            "https" => Some(Self::Https),
+            _ => None,
+        }
+    }
+
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Absent => "",

@@ -19,19 +19,20 @@ pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
 }
 
 /// Returns where the first of two bytes is.
+#[inline(always)]
 pub(crate) fn find(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
-    let mut at = 0;
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+    let mut rest = bytes;
+    while let Some((word, behind)) = rest.split_first_chunk() {
         let bits = u64::from_le_bytes(*word);
         let found = zeros(bits ^ all_of(one)) | zeros(bits ^ all_of(other));
         if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
+            let before = bytes.len() - rest.len();
+            return Some(before + found.trailing_zeros() as usize / 8);
         }
-        at += word.len();
+        rest = behind;
     }
-    let rest = bytes.get(at..).unwrap_or_default();
     let inside = rest.iter().position(|byte| *byte == one || *byte == other);
-    inside.map(|inside| at + inside)
+    inside.map(|inside| bytes.len() - rest.len() + inside)
 }
 
 /// Returns whether `test` gives anything but zero for some bytes. It may see a byte more than once.

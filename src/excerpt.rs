@@ -3,10 +3,10 @@
 use std::{borrow::Cow, fmt::Write, sync::OnceLock};
 
 use crate::{
+    address::Address,
     json_mask::mask,
     redact::Scrubber,
     secrets::Secrets,
-    target::Address,
     text::{breaks_line, width},
 };
 

@@ -13,6 +13,13 @@ const ELEMENTS: &[&str] = &[
 /// Beginnings of a page inside a text.
 const PAGES: &[&str] = &["<!doctype html", "<html", "<head>", "<body", "<title>"];
 
+/// Returns whether a document begins as most pages do.
+pub(crate) fn is_doctype(start: &[u8]) -> bool {
+    const DOCTYPE: &[u8] = b"<!doctype html";
+    let start = start.get(..DOCTYPE.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(DOCTYPE))
+}
+
 /// Returns whether a document that begins with `<` is HTML, by its first tag.
 ///
 /// Byte-order mark, comments, an XML declaration and a document type are passed over. Looks at no

@@ -8,8 +8,12 @@ use std::borrow::Cow;
 use http::StatusCode;
 
 use crate::{
-    json_entries::Entries, json_field::Rank, json_lexer::Lexer, json_member::Role,
-    json_phrase::clean, json_words::Words,
+    json_entries::Entries,
+    json_field::Rank,
+    json_lexer::Lexer,
+    json_member::Role,
+    json_phrase::{clean, says_more},
+    json_words::Words,
 };
 
 /// How many times JSON may stand in a string of JSON.
@@ -63,25 +67,25 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn answer(mut self, problem: bool) -> Answer<'a> {
-        let mut answer = Answer::default();
         match self.lexer.peek() {
-            Some(b'"') => answer.message = self.string(),
             Some(b'{') => {
                 let mut words = Words::default();
                 self.members(&mut words, Role::Top, "", 0);
-                answer = conclude(&mut words, problem);
+                conclude(&mut words, problem)
             }
-            Some(b'[') => self.array(&mut answer),
-            _ => {}
+            Some(b'"') => Answer {
+                message: self.string(),
+                ..Answer::default()
+            },
+            Some(b'[') => self.array(),
+            _ => Answer::default(),
         }
-        if answer.message == answer.code {
-            answer.code = None;
-        }
-        answer
     }
 
     /// Reads a document that is an array: its strings, or the first object that says something.
-    fn array(&mut self, answer: &mut Answer<'a>) {
+    #[inline(never)]
+    fn array(&mut self) -> Answer<'a> {
+        let mut answer = Answer::default();
         let mut texts = Entries::default();
         self.lexer.open();
         while self.lexer.element() {
@@ -92,8 +96,11 @@ impl<'a> Reader<'a> {
                     answer.code = first.code.take();
                     let weak = first.weak.take();
                     answer.message = first.join().or(weak);
+                    if answer.message == answer.code {
+                        answer.code = None;
+                    }
                     if answer.message.is_some() {
-                        return;
+                        return answer;
                     }
                 }
                 Some(b'"') if !texts.is_full() => {
@@ -105,9 +112,11 @@ impl<'a> Reader<'a> {
             }
         }
         answer.message = texts.join();
+        answer
     }
 
     /// Reads a string; `None` if it is cut or says nothing.
+    #[inline(always)]
     pub(crate) fn string(&mut self) -> Option<Cow<'a, str>> {
         let text = self.lexer.string()?;
         self.useful(text)
@@ -115,7 +124,16 @@ impl<'a> Reader<'a> {
 
     /// Returns `text` if it says something: not blank, not the reason phrase again, no HTML. JSON in
     /// it gives its own message.
+    #[inline(always)]
     pub(crate) fn useful(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
+        match says_more(&text, self.status) {
+            true => Some(text),
+            false => self.cleaned(text),
+        }
+    }
+
+    #[inline(never)]
+    fn cleaned(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
         let text = clean(text, self.status)?;
         if !text.starts_with(['{', '[']) {
             return Some(text);
@@ -136,15 +154,15 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns what the document says as a whole.
+#[inline(always)]
 fn conclude<'a>(words: &mut Words<'a>, problem: bool) -> Answer<'a> {
-    let weak = words.details.weak.take();
-    let detail_code = words.details.code.take();
+    let [weak, detail_code] = words.take_codes_of_details();
     let mut message = words.text(problem);
     let lists_only = !words.mixed && words.named;
     if message.is_none() && lists_only {
-        message = std::mem::take(&mut words.fields).join();
+        message = words.take_fields().join();
     }
-    let aws_type = words.aws_type.take();
+    let aws_type = words.take_aws_type();
     if message.is_none() && aws_type.is_none() {
         message = words.spoken_code(Rank::Code).or(weak);
     }

@@ -4,10 +4,13 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::{html, text::one_line};
+use crate::{eight, html, text::one_line};
 
 /// How long a message may become, in bytes; what reads it cuts it further.
 pub(crate) const LONGEST: usize = 4 * 1024;
+
+/// No reason phrase and none of the [`PLACEHOLDERS`] has more bytes than this.
+const LONGEST_NOTHING: usize = 31;
 
 /// Texts that stand for the absence of one.
 const PLACEHOLDERS: &[&str] = &["null", "none", "undefined", "nil", "[object object]"];
@@ -30,6 +33,22 @@ pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, st
         Cow::Borrowed(text) => Cow::Borrowed(trim(text)),
         Cow::Owned(text) => Cow::Owned(trim(&text).to_owned()),
     })
+}
+
+/// Returns whether `text` starts with a letter and [`clean`] would leave it as it is, as is seen of most
+/// by their ends and their length.
+#[inline]
+pub(crate) fn says_more(text: &str, status: StatusCode) -> bool {
+    let bytes = text.as_bytes();
+    let [first, .., last] = bytes else {
+        return false;
+    };
+    first.is_ascii_alphabetic()
+        && last.is_ascii_graphic()
+        && !is_around(*last)
+        && bytes.len() <= LONGEST
+        && !eight::has(bytes, b'<')
+        && (bytes.len() > LONGEST_NOTHING || !(is_reason(text, status) || is_placeholder(text)))
 }
 
 /// Returns `text`, or as much of it as may be kept.
@@ -74,24 +93,45 @@ fn is_blank(text: &str) -> bool {
 /// Returns whether `text` is the status again, in numbers or in words.
 fn adds_nothing(text: &str, status: StatusCode) -> bool {
     let rest = text.strip_prefix(status.as_str()).unwrap_or(text);
-    let is_around = |byte: &u8| matches!(byte, b' ' | b'.' | b':' | b'-' | b'!');
-    let behind = rest.bytes().take_while(is_around).count();
+    let behind = rest.bytes().take_while(|byte| is_around(*byte)).count();
     let rest = rest.get(behind..).unwrap_or_default();
-    let before = rest.bytes().rev().take_while(is_around).count();
-    let rest = rest.get(..rest.len() - before).unwrap_or_default();
-    rest.is_empty()
-        || status
-            .canonical_reason()
-            .is_some_and(|reason| reason.eq_ignore_ascii_case(rest))
+    let before = rest.bytes().rev().take_while(|byte| is_around(*byte));
+    let rest = rest.get(..rest.len() - before.count()).unwrap_or_default();
+    rest.is_empty() || is_reason(rest, status)
+}
+
+/// What people put around a status.
+const fn is_around(byte: u8) -> bool {
+    matches!(byte, b' ' | b'.' | b':' | b'-' | b'!')
+}
+
+fn is_reason(text: &str, status: StatusCode) -> bool {
+    let reason = status.canonical_reason().unwrap_or_default();
+    // Told by the first few letters.
+    let mut letters = reason.bytes().zip(text.bytes());
+    reason.len() == text.len() && letters.all(|(one, other)| one.eq_ignore_ascii_case(&other))
 }
 
 /// Returns whether `text` is a name for machines rather than a sentence: `invalid_grant`.
 pub(crate) fn is_code(text: &str) -> bool {
     text.len() <= 80
         && text.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.:/#".contains(&byte))
+        && text.bytes().all(is_of_code)
+}
+
+/// Returns whether a name for machines may hold this.
+fn is_of_code(byte: u8) -> bool {
+    const OF_CODE: [bool; 256] = {
+        let mut bytes = [false; 256];
+        let mut byte: u8 = 0;
+        while byte < 0x80 {
+            let is_sign = matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | b'#');
+            bytes[byte as usize] = byte.is_ascii_alphanumeric() || is_sign;
+            byte += 1;
+        }
+        bytes
+    };
+    OF_CODE[usize::from(byte)]
 }
 
 /// Returns whether `text` is a code that cannot be taken for a word: `RESOURCE_EXHAUSTED`.
@@ -128,9 +168,7 @@ pub(crate) fn shorten(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     let code = text.len() <= 80
         && !text.is_empty()
         && !text.eq_ignore_ascii_case("error")
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.:/#".contains(&byte))
+        && text.bytes().all(is_of_code)
         && !text.starts_with("about:");
     code.then_some(text)
 }
@@ -167,4 +205,24 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     };
     joined.push_str(end.and_then(|(end, _)| key.get(..end)).unwrap_or(key));
     joined
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_says_more_at_first_sight_is_clean(
+            text in "(NOT|not) found|null|[a-zN<(. ]{0,6}( [a-z0-9<>b/]{0,4}){0,6}[.!:a ]?",
+            status in 400..600_u16,
+        ) {
+            let status = StatusCode::from_u16(status).unwrap();
+            if says_more(&text, status) {
+                prop_assert_eq!(clean(Cow::Borrowed(&text), status), Some(Cow::Borrowed(&*text)));
+            }
+        }
+    }
 }

@@ -13,6 +13,7 @@ extern crate self as tower_diagnose;
 mod compositions {}
 
 // Vocabulary: plain data.
+mod address;
 mod argument;
 mod attempt;
 mod attempts;
@@ -50,6 +51,7 @@ mod excerpt;
 mod extract;
 mod form;
 mod grpc;
+mod harmless;
 mod headers;
 mod hint;
 mod hook;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{eight, secret_shape};
+use crate::{harmless::is_harmless_path, secret_shape};
 
 /// What stands for a secret in everything we print.
 pub(crate) const REDACTED: &str = "[redacted]";
@@ -36,23 +36,13 @@ pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
 }
 
 /// Returns whether no segment can be a secret, by its length and its first letters, as in most paths.
-pub(crate) fn is_plain(path: &str) -> bool {
-    let mut rest = path.as_bytes();
-    loop {
-        match rest {
-            [b'b' | b'B', b'o' | b'O', ..] => return false,
-            [_, b'/', ..] => {}
-            [first, second, ..] if secret_shape::may_start(*first, Some(*second)) => return false,
-            _ => {}
-        }
-        let Some(len) = eight::find(rest, b'/', b'/') else {
-            return rest.len() < MIXED;
-        };
-        if len >= MIXED {
-            return false;
-        }
-        rest = rest.get(len + 1..).unwrap_or_default();
-    }
+#[inline]
+pub(crate) fn is_plain(path: &[u8]) -> bool {
+    let are_short = || {
+        path.split(|byte| *byte == b'/')
+            .all(|segment| segment.len() < MIXED)
+    };
+    is_harmless_path(path) && (path.len() < MIXED || are_short())
 }
 
 /// Returns what may stay in front of the mark if `segment` looks like a secret, else `None`.

@@ -5,19 +5,15 @@ use std::borrow::Cow;
 use http::Uri;
 
 use crate::{
-    path::REDACTED,
-    redact_needles::Needles,
-    redact_pass::{KINDS, Kind, Pass},
-    secret_shape,
-    secrets::Secrets,
-    target::Address,
+    address::Address, harmless::is_harmless, path::REDACTED, redact_needles::Needles,
+    redact_pass::Pass, secrets::Secrets,
 };
 
 /// Returns `text` without secrets, each replaced by `[redacted]`.
 ///
 /// What goes: what this request sent (the credentials in `secrets`; the query's values, the userinfo
 /// and the secret segments of the path of `uri`), as whole tokens of 8 or more characters, raw,
-/// percent-decoded and as JSON escapes them; what looks like a credential ([`secret_shape`]); the values of
+/// percent-decoded and as JSON escapes them; what looks like a credential ([`secret_shape`](crate::secret_shape)); the values of
 /// JSON members and parameters that are called `password`, `token` and the like, or that echo the
 /// request; and of every URL or reference the userinfo, the query and the fragment.
 ///
@@ -55,28 +51,9 @@ impl<'s> Scrubber<'s> {
 
     /// Returns whether `text` is on one line and nothing in it can be a secret, as is told of most by a
     /// look at each byte.
+    #[inline]
     pub(crate) fn is_harmless(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        let kind = |at: usize| bytes.get(at).map(|byte| KINDS[usize::from(*byte)]);
-        let (mut at, mut after_space) = (0, true);
-        while let Some(&byte) = bytes.get(at) {
-            match KINDS[usize::from(byte)] {
-                Kind::Word => {
-                    if secret_shape::may_start(byte, bytes.get(at + 1).copied()) {
-                        return false;
-                    }
-                    while kind(at + 1) == Some(Kind::Word) {
-                        at += 1;
-                    }
-                }
-                Kind::Space if after_space => return false,
-                Kind::Space | Kind::Plain => {}
-                Kind::Sign | Kind::Control | Kind::Wide => return false,
-            }
-            after_space = byte == b' ';
-            at += 1;
-        }
-        !after_space && !self.is_needed()
+        !self.is_needed() && is_harmless(text)
     }
 
     /// Returns `text` without secrets: see [`scrub`].

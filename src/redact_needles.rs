@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use crate::{
+    address::Address,
     eight,
     path::{REDACTED, keeps},
     secret_shape::is_boundary,
     secrets::{SHORTEST, Secrets, Sent},
-    target::Address,
 };
 
 /// From so many equal bytes on, it is the secret, whether or not the whole of it stands there.
@@ -39,7 +39,16 @@ struct Needle<'a> {
 impl<'a> Needles<'a> {
     /// Collects what was sent in headers, in the query and the userinfo, and in those segments of the
     /// path that look like secrets.
+    #[inline]
     pub(crate) fn of(secrets: &'a Secrets, address: Address<'a>) -> Self {
+        match secrets.is_empty() && address.is_nothing() {
+            true => Self::none(),
+            false => Self::collected(secrets, address),
+        }
+    }
+
+    #[inline(never)]
+    fn collected(secrets: &'a Secrets, address: Address<'a>) -> Self {
         let mut found = Found(Vec::new());
         for sent in secrets.values() {
             found.header(&sent);

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use crate::{
+    harmless::{KINDS, Kind},
     path::{REDACTED, keeps},
     redact_named::{self, is_reference_end},
     redact_needles::Needles,
@@ -320,34 +321,3 @@ impl<'p, 'a> Pass<'p, 'a> {
         self.copied = end;
     }
 }
-
-/// What a byte may mean for what must not be shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A piece of a word, the start of which may be the start of a secret.
-    Word,
-    /// Ends a word and means no more.
-    Plain,
-    Space,
-    Control,
-    /// Means something: see [`Pass::sign`].
-    Sign,
-    /// A piece of a character beyond ASCII.
-    Wide,
-}
-
-pub(crate) const KINDS: [Kind; 256] = {
-    let mut kinds = [Kind::Wide; 256];
-    let mut byte: u8 = 0;
-    while byte < 0x80 {
-        kinds[byte as usize] = match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Kind::Word,
-            b':' | b'/' | b'?' | b'=' | b'\\' | b'%' | b'[' | 0x1b => Kind::Sign,
-            b' ' => Kind::Space,
-            0..b' ' | 0x7f => Kind::Control,
-            _ => Kind::Plain,
-        };
-        byte += 1;
-    }
-    kinds
-};

@@ -1,6 +1,6 @@
 //! What a layer remembers of a request in case the call fails.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use bytes::Bytes;
 use http::{
@@ -9,11 +9,12 @@ use http::{
 };
 
 use crate::{
+    address::Address,
     common::{CommonScheme, Standard},
     eight,
     endpoint::Endpoint,
     extensions::extension,
-    path::{is_plain, redact_path},
+    path::is_plain,
     record::PathTemplate,
     text::copy_short,
 };
@@ -29,7 +30,7 @@ pub(crate) struct Target {
 
 /// The bytes of authority, path and query that a [`Target`] keeps in place. What does not fit costs a
 /// clone of the URI, which allocates if the URI was never cloned before.
-const IN_PLACE: usize = 90;
+pub(crate) const IN_PLACE: usize = 90;
 
 #[derive(Clone)]
 enum Place {
@@ -205,7 +206,17 @@ impl Target {
     }
 
     pub(crate) fn endpoint(&self) -> Endpoint {
-        self.address().endpoint(self.method())
+        self.plain_endpoint()
+            .unwrap_or_else(|| self.address().endpoint(self.method()))
+    }
+
+    /// Returns the endpoint of a URL in which there is nothing that must not be printed, as in most.
+    #[inline]
+    pub(crate) fn plain_endpoint(&self) -> Option<Endpoint> {
+        match &self.place {
+            Place::Copied(copied) => copied.plain_endpoint(),
+            Place::Whole(_) => None,
+        }
     }
 }
 
@@ -288,6 +299,25 @@ impl Copied {
         }
     }
 
+    /// Returns the endpoint if it is these very bytes: they have a path, and nothing in which there could
+    /// be a secret.
+    #[inline]
+    fn plain_endpoint(&self) -> Option<Endpoint> {
+        let sent = self.bytes.get(..usize::from(self.end))?;
+        let (authority, path) = sent.split_at_checked(usize::from(self.authority))?;
+        let has_scheme = !matches!(self.scheme, CommonScheme::Absent);
+        let is_plain = !path.is_empty()
+            && has_scheme != authority.is_empty()
+            && !matches!(self.method, Standard::Connect)
+            && !eight::has(authority, b'@')
+            && !eight::has(path, b'?')
+            && is_plain(path);
+        is_plain.then(|| {
+            let method = self.method.method().clone();
+            Endpoint::in_place(method, self.scheme, self.authority, self.end, self.bytes)
+        })
+    }
+
     fn address(&self) -> Address<'_> {
         // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
         let [authority, end] = [self.authority, self.end].map(usize::from);
@@ -307,7 +337,7 @@ impl Copied {
             scheme: self.scheme.as_str(),
             authority: text.get(..authority).unwrap_or_default(),
             path: sent_path,
-            is_odd: !is_plain(sent_path),
+            is_odd: !is_plain(sent_path.as_bytes()),
             // Behind the question mark, if there is one.
             query: text.get(path + 1..).unwrap_or_default(),
         }
@@ -330,53 +360,5 @@ impl Copied {
             uri.path_and_query = Some(PathAndQuery::from_maybe_shared(path).ok()?);
         }
         Uri::from_parts(uri).ok()
-    }
-}
-
-/// The parts of a URI as they were sent, each empty where there is none. Never printed.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Address<'a> {
-    scheme: &'a str,
-    /// With the userinfo.
-    pub(crate) authority: &'a str,
-    pub(crate) path: &'a str,
-    /// Whether a segment of the path may be a secret.
-    pub(crate) is_odd: bool,
-    pub(crate) query: &'a str,
-}
-
-impl<'a> Address<'a> {
-    pub(crate) fn of(uri: &'a Uri) -> Self {
-        Self {
-            scheme: uri.scheme_str().unwrap_or_default(),
-            authority: uri.authority().map_or("", |authority| authority.as_str()),
-            path: uri.path(),
-            is_odd: !is_plain(uri.path()),
-            query: uri.query().unwrap_or_default(),
-        }
-    }
-
-    /// Returns what of it may be printed, with the method of the call.
-    pub(crate) fn endpoint(&self, method: &Method) -> Endpoint {
-        // Neither the userinfo nor, for `CONNECT`, a path that is none.
-        let authority = self.authority;
-        let host = match eight::has(authority.as_bytes(), b'@') {
-            true => authority
-                .rsplit_once('@')
-                .map_or(authority, |(_, host)| host),
-            false => authority,
-        };
-        let is_connect = method == Method::CONNECT && !host.is_empty();
-        let path = match is_connect {
-            true => redact_path(host),
-            false if self.is_odd => redact_path(self.path),
-            false => Cow::Borrowed(self.path),
-        };
-        let origin = if is_connect || self.scheme.is_empty() || host.is_empty() {
-            [""; 3]
-        } else {
-            [self.scheme, "://", host]
-        };
-        Endpoint::new(method.clone(), origin, &path)
     }
 }

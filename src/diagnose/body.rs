@@ -53,6 +53,20 @@ impl<B: Body> ResponseBody<B> {
     }
 }
 
+/// What a body answers to a poll.
+type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
+
+/// Polls `body`, and notes its end. By itself, so that the frame is written where the caller wants it and
+/// not moved again.
+#[inline(always)]
+fn poll_through<B: Body>(body: Pin<&mut B>, is_done: &mut bool, cx: &mut Context<'_>) -> Polled<B> {
+    let polled = body.poll_frame(cx);
+    if let Poll::Ready(None | Some(Err(_))) = &polled {
+        *is_done = true;
+    }
+    polled
+}
+
 impl<B: Body> Body for ResponseBody<B> {
     type Data = B::Data;
     type Error = B::Error;
@@ -68,24 +82,15 @@ impl<B: Body> Body for ResponseBody<B> {
             }
             StateProj::Plain { is_done, body } => (is_done, body),
             StateProj::Peeked { is_done, body } => {
-                let polled = body.as_mut().poll_next(cx);
-                *is_done = matches!(polled, Poll::Ready(None | Some(Err(_))));
-                return polled;
+                if !body.is_passing() {
+                    let polled = body.as_mut().poll_next(cx);
+                    *is_done = matches!(polled, Poll::Ready(None | Some(Err(_))));
+                    return polled;
+                }
+                (is_done, body.as_mut().rest())
             }
         };
-        // Handed on arm by arm: a frame that was looked at as a whole is moved twice.
-        match body.poll_frame(cx) {
-            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
-            Poll::Ready(Some(Err(error))) => {
-                *is_done = true;
-                Poll::Ready(Some(Err(error)))
-            }
-            Poll::Ready(None) => {
-                *is_done = true;
-                Poll::Ready(None)
-            }
-            Poll::Pending => Poll::Pending,
-        }
+        poll_through(body, is_done, cx)
     }
 
     fn is_end_stream(&self) -> bool {

@@ -18,7 +18,7 @@ use crate::{
     redact::Scrubber,
     remembered::Remembered,
     secrets::Sighted,
-    target::{Address, Target},
+    target::Target,
 };
 
 /// What is known of a call, so that its failure can be told. It borrows from the future of the call, where
@@ -173,7 +173,7 @@ impl Call<'_> {
         }
     }
 
-    /// Diagnoses an answer whose status is a failure.
+    /// Diagnoses an answer whose status is a failure, and tells the log.
     pub(super) fn failing(&self, parts: &Parts, prefix: &Prefix<'_>) -> Diagnosis {
         let rules = Rules {
             plain_text: self.config.plain_text,
@@ -190,6 +190,7 @@ impl Call<'_> {
                 .log
                 .emit_body(&diagnosis, &scrubber.scrub(&body));
         }
+        self.log(&diagnosis);
         diagnosis
     }
 
@@ -258,11 +259,12 @@ impl Call<'_> {
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        self.printed(&self.target.address())
+        self.printed(self.target.endpoint())
     }
 
-    pub(super) fn printed(&self, address: &Address<'_>) -> Endpoint {
-        let endpoint = address.endpoint(self.target.method());
+    /// Lets whoever knows better have a say in what is printed.
+    #[inline]
+    pub(super) fn printed(&self, endpoint: Endpoint) -> Endpoint {
         #[cfg(feature = "axum")]
         let endpoint = match &self.brought.matched_path {
             Some(matched) => endpoint.with_path(matched.as_str()),

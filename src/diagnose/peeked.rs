@@ -22,8 +22,8 @@ const FRAMES: usize = 512;
 const PIECES: usize = 16;
 
 pin_project! {
-    /// A body whose beginning was read ahead of its consumer, or whose end is watched. What was read is handed on first, as it
-    /// came, and the hints are those that the body gave at the same place.
+    /// A body whose beginning was read ahead of its consumer, or whose end is watched. What was read is
+    /// handed on first, as it came, and the hints are those that the body gave at the same place.
     pub(super) struct Peeked<B>
     where
         B: Body,
@@ -220,6 +220,18 @@ impl<B: Body> Peeked<B> {
             }
         }
         polled
+    }
+
+    /// Returns whether all that was read is handed on, and nobody waits for the rest.
+    #[inline]
+    pub(super) fn is_passing(&self) -> bool {
+        self.first.is_none() && self.more.is_empty() && self.trailers.is_none()
+    }
+
+    /// The body behind what was read.
+    #[inline]
+    pub(super) fn rest(self: Pin<&mut Self>) -> Pin<&mut B> {
+        self.project().body
     }
 
     fn next(&self) -> Option<&Seen<B>> {

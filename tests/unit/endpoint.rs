@@ -134,3 +134,36 @@ fn what_is_kept_in_place_is_given_back_as_it_came_or_not_kept() {
         assert_eq!(again.path_and_query(), uri.path_and_query());
     }
 }
+
+#[test]
+fn a_plain_url_is_printed_as_any_other() {
+    for uri in [
+        "/",
+        "*",
+        "/a/b",
+        "/a?b=c",
+        "http://h:1/a/b",
+        "https://h",
+        "http://u@h/a",
+        "example.com:443",
+        "/bot1:abc/x",
+        "/a/boat/bees",
+        "/keys/sk-test-1234567890",
+    ] {
+        for method in [Method::GET, Method::CONNECT, Method::DELETE] {
+            let target = with_query(&method, &uri.parse().unwrap());
+            let endpoint = target.address().endpoint(&method);
+            for plain in target
+                .plain_endpoint()
+                .into_iter()
+                .chain([target.endpoint()])
+            {
+                assert_eq!(plain, endpoint, "{uri}");
+                assert_eq!(
+                    format!("{plain} {plain:#}"),
+                    format!("{endpoint} {endpoint:#}")
+                );
+            }
+        }
+    }
+}
