@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::eight;
+
 /// What Windows-1252 has where Latin-1 has controls, from 0x80 on.
 const WINDOWS: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
@@ -106,6 +108,9 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
 /// Returns whether `text` is for reading: no NUL, at most a tenth of it controls and replacements.
 fn is_printable(text: &str) -> bool {
     let bytes = text.as_bytes();
+    if eight::is_printable(bytes) {
+        return true;
+    }
     // Without a branch in it this is done many bytes at a time, and most texts need no more.
     let (mut controls, mut highest) = (false, 0);
     for byte in bytes {

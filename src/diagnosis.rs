@@ -1,6 +1,6 @@
 //! What went wrong, as data and as one line.
 
-use std::{borrow::Cow, error::Error, fmt, time::Duration};
+use std::{borrow::Cow, error::Error, fmt, sync::OnceLock, time::Duration};
 
 use http::{Response, StatusCode, response::Parts};
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -42,7 +42,9 @@ pub struct Diagnosis {
     pub(crate) timeout: Option<Duration>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) indeterminate: bool,
-    pub(crate) headers: RedactedHeaders,
+    /// Made of [`Text::Headers`] when somebody asks.
+    pub(crate) headers: OnceLock<Box<RedactedHeaders>>,
+    pub(crate) omitted_headers: usize,
     pub(crate) line_cap: usize,
 }
 
@@ -146,7 +148,10 @@ impl Diagnosis {
     /// Returns the headers of the answer that may be shown; the others read `[redacted]`.
     #[must_use]
     pub fn headers(&self) -> &RedactedHeaders {
-        &self.headers
+        self.headers.get_or_init(|| {
+            let rows = self.texts.get(Text::Headers).unwrap_or_default();
+            Box::new(RedactedHeaders::of_rows(rows, self.omitted_headers))
+        })
     }
 
     /// Returns the diagnosis as tools and agents read it; `tool` is the name of the operation that
@@ -182,7 +187,7 @@ impl fmt::Debug for Diagnosis {
             .field("retry_after", &self.retry_after)
             .field("request_id", &self.request_id())
             .field("indeterminate", &self.indeterminate)
-            .field("headers", &self.headers)
+            .field("headers", self.headers())
             .finish_non_exhaustive()
     }
 }
@@ -212,7 +217,7 @@ impl Serialize for Diagnosis {
         map.serialize_entry("indeterminate", &self.indeterminate)?;
         entry(&mut map, "hint", self.hint())?;
         if self.status().is_some() {
-            map.serialize_entry("headers", &self.headers)?;
+            map.serialize_entry("headers", self.headers())?;
         }
         map.end()
     }

@@ -11,6 +11,7 @@ use crate::{
 };
 
 pub(crate) use crate::target::Target;
+use crate::target::{CommonScheme, IN_PLACE};
 
 /// How many characters of a path are printed before it is cut.
 const PATH_CAP: usize = 120;
@@ -33,12 +34,33 @@ impl Endpoint {
         Target::of(request).into_endpoint()
     }
 
-    /// Creates an endpoint of parts that may be printed: those of an origin, `http`, `://` and
-    /// `host:port`, which may be empty, and a path. Allocates nothing if they are short.
-    pub(crate) fn new(method: Method, origin: [&str; 3], path: &str) -> Self {
+    /// Creates an endpoint of parts that may be printed: the scheme and the `host:port` of an origin,
+    /// which may be empty both, and a path. Allocates nothing if they are short.
+    pub(crate) fn new(method: Method, scheme: &str, host: &str, path: &str) -> Self {
         Self {
             method,
-            target: Stored::of(origin, path),
+            target: Stored::of(scheme, host, path),
+        }
+    }
+
+    /// As [`Endpoint::new`], of parts that are in one place already: the host up to `host`, then the path
+    /// up to `end`.
+    #[inline]
+    pub(crate) fn in_place(
+        method: Method,
+        scheme: CommonScheme,
+        host: u8,
+        end: u8,
+        bytes: [u8; IN_PLACE],
+    ) -> Self {
+        Self {
+            method,
+            target: Stored::InPlace {
+                scheme,
+                host,
+                end,
+                bytes,
+            },
         }
     }
 
@@ -57,20 +79,22 @@ impl Endpoint {
     /// Returns the same endpoint under another path, a route template for instance.
     #[must_use]
     pub fn with_path(&self, path: &str) -> Self {
-        Self::new(self.method.clone(), [self.target.split().0, "", ""], path)
+        let [scheme, host, _] = self.target.parts();
+        Self::new(self.method.clone(), scheme, host, path)
     }
 
     /// Returns the absolute URL without userinfo and query, if the request had one.
-    pub(crate) fn url(&self) -> Option<&str> {
-        let (origin, _) = self.target.split();
-        (!origin.is_empty()).then(|| self.target.as_str())
+    fn url(&self) -> Option<String> {
+        let [scheme, host, path] = self.target.parts();
+        (!host.is_empty()).then(|| [scheme, "://", host, path].concat())
     }
 }
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            return f.write_str(&one_line(self.url().unwrap_or(self.path())));
+            let url = self.url();
+            return f.write_str(&one_line(url.as_deref().unwrap_or(self.path())));
         }
         f.write_str(self.method.as_str())?;
         f.write_str(" ")?;
@@ -98,84 +122,76 @@ impl Serialize for Endpoint {
     }
 }
 
-/// The bytes that an endpoint keeps in place. Four fifths of the URLs of an API fit; what does not
-/// fit costs an allocation, and only for a request whose URI was never cloned.
-const IN_PLACE: usize = 86;
-
-/// An origin (`http://host:port`, or nothing) and a path, in one text.
+/// An origin, or nothing, and a path. What does not fit in place costs an allocation.
 #[derive(Clone)]
 enum Stored {
+    /// The host and the path, one after the other. What is behind the path means nothing.
     InPlace {
-        len: u8,
-        origin: u8,
+        scheme: CommonScheme,
+        host: u8,
+        end: u8,
         bytes: [u8; IN_PLACE],
     },
-    Heap {
-        origin: usize,
-        text: Box<str>,
-    },
+    Heap(Box<[Box<str>; 3]>),
 }
 
 impl Stored {
-    fn of(origin: [&str; 3], path: &str) -> Self {
-        let [scheme, separator, host] = origin;
-        let parts = [scheme, separator, host, path];
-        let origin = origin.iter().map(|part| part.len()).sum();
-        Self::in_place(&parts, origin).unwrap_or_else(|| Self::Heap {
-            origin,
-            text: parts.concat().into(),
-        })
+    fn of(scheme: &str, host: &str, path: &str) -> Self {
+        let in_place = CommonScheme::named(scheme)
+            .and_then(|scheme| Self::in_place(scheme, host.as_bytes(), path.as_bytes()));
+        in_place.unwrap_or_else(|| Self::Heap(Box::new([scheme, host, path].map(Box::from))))
     }
 
-    fn in_place(parts: &[&str], origin: usize) -> Option<Self> {
+    fn in_place(scheme: CommonScheme, host: &[u8], path: &[u8]) -> Option<Self> {
         let mut bytes = [0; IN_PLACE];
-        let mut len = 0;
-        for part in parts {
-            let end = len + part.len();
-            copy_short(bytes.get_mut(len..end)?, part.as_bytes());
-            len = end;
-        }
+        let (place, rest) = bytes.split_at_mut_checked(host.len())?;
+        copy_short(place, host);
+        copy_short(rest.get_mut(..path.len())?, path);
         Some(Self::InPlace {
-            len: u8::try_from(len).ok()?,
-            origin: u8::try_from(origin).ok()?,
+            scheme,
+            host: u8::try_from(host.len()).ok()?,
+            end: u8::try_from(host.len() + path.len()).ok()?,
             bytes,
         })
     }
 
-    fn as_str(&self) -> &str {
+    /// Returns the scheme, the host and the path.
+    fn parts(&self) -> [&str; 3] {
         match self {
-            // Written from a `str` of the same length, so it is UTF-8.
-            Self::InPlace { len, bytes, .. } => {
-                let text = bytes.get(..usize::from(*len)).unwrap_or_default();
-                std::str::from_utf8(text).unwrap_or_default()
+            Self::InPlace {
+                scheme,
+                host,
+                bytes,
+                ..
+            } => {
+                let host = bytes.get(..usize::from(*host)).unwrap_or_default();
+                [scheme.as_str(), text(host), self.path()]
             }
-            Self::Heap { text, .. } => text,
+            Self::Heap(parts) => parts.each_ref().map(|part| &**part),
         }
-    }
-
-    fn split(&self) -> (&str, &str) {
-        let origin = match self {
-            Self::InPlace { origin, .. } => usize::from(*origin),
-            Self::Heap { origin, .. } => *origin,
-        };
-        self.as_str().split_at(origin)
     }
 
     fn path(&self) -> &str {
         match self {
-            // As above: it is a `str` of its own.
-            Self::InPlace { len, origin, bytes } => {
-                let path = bytes.get(usize::from(*origin)..usize::from(*len));
-                std::str::from_utf8(path.unwrap_or_default()).unwrap_or_default()
+            Self::InPlace {
+                host, end, bytes, ..
+            } => {
+                let path = bytes.get(usize::from(*host)..usize::from(*end));
+                text(path.unwrap_or_default())
             }
-            Self::Heap { .. } => self.split().1,
+            Self::Heap(parts) => &parts[2],
         }
     }
 }
 
+/// Returns what was written from a `str` of the same length, and so is UTF-8.
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
+
 impl PartialEq for Stored {
     fn eq(&self, other: &Self) -> bool {
-        self.split() == other.split()
+        self.parts() == other.parts()
     }
 }
 
@@ -183,7 +199,7 @@ impl Eq for Stored {}
 
 impl std::hash::Hash for Stored {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.split().hash(state);
+        self.parts().hash(state);
     }
 }
 

@@ -55,6 +55,8 @@ enum Label {
     Other,
 }
 
+const JSON: &str = "application/json";
+
 /// Returns what a response says. `prefix` is the beginning of its body, or all of it if `complete`.
 pub(crate) fn extract<'a>(
     status: StatusCode,
@@ -63,13 +65,18 @@ pub(crate) fn extract<'a>(
     complete: bool,
     rules: &Rules,
 ) -> Extracted<'a> {
-    let content_type = text_of(labels.content_type);
-    let label = label(content_type);
+    let (label, charset) = match labels.content_type {
+        // Most errors, told without a look at each letter.
+        Some(value) if value == JSON => (Label::Json, None),
+        value => {
+            let content_type = text_of(value);
+            (label(content_type), parameter(content_type, "charset"))
+        }
+    };
     let mut extracted = if prefix.is_empty() {
         Extracted::default()
     } else {
         let encoding = text_of(labels.content_encoding);
-        let charset = parameter(content_type, "charset");
         let is_encoded = is_encoded(encoding, prefix, complete);
         body(status, label, charset, is_encoded, prefix, rules)
     };
@@ -165,17 +172,25 @@ fn body<'a>(
 
 /// Reads a decoded body.
 fn document<'a>(status: StatusCode, label: Label, text: &'a str, rules: &Rules) -> Extracted<'a> {
-    // Against script inclusion, some servers begin with this.
-    let text = match text.trim_start().strip_prefix(")]}'") {
-        Some(rest) => rest.trim_start_matches(','),
-        None => text,
+    let text = match text.as_bytes() {
+        [b'{', ..] => text,
+        _ => behind_guard(text),
     };
-    let text = text.trim_start();
     let mut extracted = trimmed(status, label, text, rules);
     if matches!(extracted.kind, Kind::Json | Kind::Plain) {
         extracted.text = Cow::Borrowed(text);
     }
     extracted
+}
+
+/// Returns where a document begins.
+fn behind_guard(text: &str) -> &str {
+    // Against script inclusion, some servers begin with this.
+    let text = match text.trim_start().strip_prefix(")]}'") {
+        Some(rest) => rest.trim_start_matches(','),
+        None => text,
+    };
+    text.trim_start()
 }
 
 /// Reads a decoded body that begins without a space.
@@ -300,9 +315,6 @@ fn is_plain(prefix: &[u8], complete: bool) -> bool {
 }
 
 fn label(content_type: &str) -> Label {
-    if content_type == "application/json" {
-        return Label::Json;
-    }
     let end = content_type
         .bytes()
         .position(|byte| matches!(byte, b';' | b','));

@@ -1,18 +1,17 @@
 //! Response headers that may be shown, and the ids among them.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Serialize, Serializer};
 
 use crate::{
     path::REDACTED,
-    redact::Scrubber,
     text::{cut, is_one_line, one_line, write_cut},
 };
 
 /// How many headers are kept, how much of a name, and how much of a value, in characters.
-const HEADERS_CAP: usize = 64;
+const HEADERS_CAP: usize = u64::BITS as usize;
 const NAME_CAP: usize = 64;
 const VALUE_CAP: usize = 200;
 
@@ -45,14 +44,13 @@ impl RedactedHeaders {
             .find_map(|(found, value)| (found == name).then_some(value))
     }
 
-    /// Removes what the server echoes of the request's secrets in a value that is shown.
-    pub(crate) fn scrubbed(mut self, scrubber: &Scrubber<'_>) -> Self {
-        if scrubber.is_needed() {
-            if let Cow::Owned(lines) = scrubber.scrub(&self.lines) {
-                self.lines = lines;
-            }
+    /// Of the rows that [`Head::write_rows`] has written, and of how many headers [were left
+    /// out](Head::omitted).
+    pub(crate) fn of_rows(rows: &str, omitted: usize) -> Self {
+        Self {
+            lines: rows.to_owned(),
+            omitted,
         }
-        self
     }
 
     /// Returns whether there were no headers.
@@ -91,14 +89,14 @@ impl Serialize for RedactedHeaders {
 }
 
 /// What the headers of an answer say, found in one walk.
-#[derive(Default)]
 pub(crate) struct Head<'a> {
+    headers: &'a HeaderMap,
     pub(crate) labels: Labels<'a>,
     pub(crate) request_id: Option<&'a str>,
     /// Whether a header may say how long to wait.
     pub(crate) has_wait: bool,
-    /// What may be shown of them.
-    pub(crate) shown: RedactedHeaders,
+    /// One bit for each of the first [`HEADERS_CAP`] values: whether it may be shown.
+    shown: u64,
 }
 
 /// What the headers of an answer say of its body. Of a header that comes twice the first counts.
@@ -113,59 +111,86 @@ pub(crate) struct Labels<'a> {
 impl<'a> Head<'a> {
     /// Reads `headers`. The values of those in `extra` are never shown.
     pub(crate) fn read(headers: &'a HeaderMap, extra: &[HeaderName]) -> Self {
-        let mut head = Self::default();
+        let mut head = Self {
+            headers,
+            labels: Labels::default(),
+            request_id: None,
+            has_wait: false,
+            shown: 0,
+        };
         let mut best = usize::MAX;
-        let lines = &mut head.shown.lines;
-        if !headers.is_empty() {
-            *lines = String::with_capacity(headers.len().min(HEADERS_CAP) * 40);
-        }
-        for (place, (name, value)) in headers.iter().enumerate() {
-            let (mut is_public, mut rank_found) = (true, None);
-            let text = name.as_str();
-            match text.as_bytes() {
-                b"content-type" => _ = head.labels.content_type.get_or_insert(value),
-                b"retry-after" => head.has_wait = true,
-                b"content-length" | b"server" | b"via" | b"date" => {}
-                other => {
-                    match other {
-                        b"content-encoding" => {
-                            _ = head.labels.content_encoding.get_or_insert(value);
-                        }
-                        b"x-amzn-errortype" => _ = head.labels.error_type.get_or_insert(value),
-                        b"retry-after-ms" => head.has_wait = true,
-                        _ => rank_found = rank(text),
+        let mut place = 1_u64;
+        for (name, value) in headers {
+            let mut is_public = true;
+            match *name {
+                header::CONTENT_TYPE => _ = head.labels.content_type.get_or_insert(value),
+                header::RETRY_AFTER => head.has_wait = true,
+                header::CONTENT_LENGTH | header::SERVER | header::VIA | header::DATE => {}
+                header::CONTENT_ENCODING => {
+                    _ = head.labels.content_encoding.get_or_insert(value);
+                    is_public = false;
+                }
+                _ => match name.as_str() {
+                    "x-amzn-errortype" => {
+                        _ = head.labels.error_type.get_or_insert(value);
+                        is_public = false;
                     }
-                    is_public = rank_found.is_some();
-                }
+                    "retry-after-ms" => (head.has_wait, is_public) = (true, false),
+                    other => {
+                        let rank = rank(other);
+                        is_public = rank.is_some();
+                        if let Some(rank) = rank.filter(|rank| *rank < best) {
+                            if let Some(id) = id(name, value) {
+                                (best, head.request_id) = (rank, Some(id));
+                            }
+                        }
+                    }
+                },
             }
-            if let Some(rank) = rank_found.filter(|rank| *rank < best) {
-                if let Some(id) = id(name, value) {
-                    (best, head.request_id) = (rank, Some(id));
-                }
+            if is_public && !value.is_sensitive() && (extra.is_empty() || !extra.contains(name)) {
+                head.shown |= place;
             }
-            if place < HEADERS_CAP {
-                let is_shown = is_public && !value.is_sensitive() && !extra.contains(name);
-                write_row(lines, text, is_shown.then_some(value));
-            }
+            place <<= 1;
         }
-        head.shown.omitted = headers.len().saturating_sub(HEADERS_CAP);
         head
+    }
+
+    /// Returns about how many bytes the rows take.
+    pub(crate) fn rows_len(&self) -> usize {
+        self.headers.len().min(HEADERS_CAP) * 40
+    }
+
+    /// Returns how many headers get no row.
+    pub(crate) fn omitted(&self) -> usize {
+        self.headers.len().saturating_sub(HEADERS_CAP)
+    }
+
+    /// Writes a row for each header, `name: value`, with `[redacted]` for a value that may not be shown.
+    pub(crate) fn write_rows(&self, rows: &mut String) {
+        let mut shown = self.shown;
+        for (name, value) in self.headers.iter().take(HEADERS_CAP) {
+            rows.push_str(cut(name.as_str(), NAME_CAP).0);
+            rows.push_str(": ");
+            match shown & 1 {
+                0 => rows.push_str(REDACTED),
+                _ => write_value(rows, value.as_bytes()),
+            }
+            rows.push('\n');
+            shown >>= 1;
+        }
     }
 }
 
-fn write_row(lines: &mut String, name: &str, shown: Option<&HeaderValue>) {
-    lines.push_str(cut(name, NAME_CAP).0);
-    lines.push_str(": ");
-    match shown.map(|value| (value.to_str(), value)) {
-        Some((Ok(text), _)) if text.len() <= VALUE_CAP && is_one_line(text) => lines.push_str(text),
-        Some((_, value)) => {
-            let text = String::from_utf8_lossy(value.as_bytes());
+#[inline]
+fn write_value(rows: &mut String, value: &[u8]) {
+    match std::str::from_utf8(value) {
+        Ok(text) if text.len() <= VALUE_CAP && is_one_line(text) => rows.push_str(text),
+        _ => {
+            let text = String::from_utf8_lossy(value);
             // Writing to a string does not fail.
-            let _ = write_cut(lines, &one_line(&text), VALUE_CAP);
+            let _ = write_cut(rows, &one_line(&text), VALUE_CAP);
         }
-        None => lines.push_str(REDACTED),
     }
-    lines.push('\n');
 }
 
 /// The headers that carry the id of a request, the most telling first. The last three carry a trace

@@ -8,8 +8,12 @@ use std::borrow::Cow;
 use http::StatusCode;
 
 use crate::{
-    json_entries::Entries, json_field::Rank, json_lexer::Lexer, json_member::Role,
-    json_phrase::clean, json_words::Words,
+    json_entries::Entries,
+    json_field::Rank,
+    json_lexer::Lexer,
+    json_member::Role,
+    json_phrase::{clean, says_more},
+    json_words::Words,
 };
 
 /// How many times JSON may stand in a string of JSON.
@@ -108,6 +112,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string; `None` if it is cut or says nothing.
+    #[inline(always)]
     pub(crate) fn string(&mut self) -> Option<Cow<'a, str>> {
         let text = self.lexer.string()?;
         self.useful(text)
@@ -115,7 +120,16 @@ impl<'a> Reader<'a> {
 
     /// Returns `text` if it says something: not blank, not the reason phrase again, no HTML. JSON in
     /// it gives its own message.
+    #[inline(always)]
     pub(crate) fn useful(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
+        match says_more(&text, self.status) {
+            true => Some(text),
+            false => self.cleaned(text),
+        }
+    }
+
+    #[inline(never)]
+    fn cleaned(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
         let text = clean(text, self.status)?;
         if !text.starts_with(['{', '[']) {
             return Some(text);
@@ -137,14 +151,13 @@ impl<'a> Reader<'a> {
 
 /// Returns what the document says as a whole.
 fn conclude<'a>(words: &mut Words<'a>, problem: bool) -> Answer<'a> {
-    let weak = words.details.weak.take();
-    let detail_code = words.details.code.take();
+    let [weak, detail_code] = words.take_codes_of_details();
     let mut message = words.text(problem);
     let lists_only = !words.mixed && words.named;
     if message.is_none() && lists_only {
-        message = std::mem::take(&mut words.fields).join();
+        message = words.take_fields().join();
     }
-    let aws_type = words.aws_type.take();
+    let aws_type = words.take_aws_type();
     if message.is_none() && aws_type.is_none() {
         message = words.spoken_code(Rank::Code).or(weak);
     }

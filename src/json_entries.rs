@@ -28,6 +28,11 @@ impl<'a> Entries<'a> {
         self.list.is_empty()
     }
 
+    /// Returns whether there is neither a text nor a code.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.list.is_empty() && self.weak.is_none() && self.code.is_none()
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= KEPT
     }

@@ -90,10 +90,20 @@ pub(crate) fn field(key: &str) -> Field {
         "@type" => return Field::TypeUrl,
         _ => {}
     }
+    // Most names are small letters and no more.
+    if key.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return named(key, key.as_bytes());
+    }
     let mut buffer = [0; LONGEST];
-    let Some(name) = plain(key, &mut buffer) else {
-        return Field::Unknown;
-    };
+    match plain(key, &mut buffer) {
+        Some(name) => named(key, name),
+        None => Field::Unknown,
+    }
+}
+
+/// As [`field`], of a `name` in small letters that was `key`.
+#[inline]
+fn named(key: &str, name: &[u8]) -> Field {
     match name {
         b"message" => Field::Text(Slot::UpperMessage),
         b"error" | b"err" | b"odataerror" => Field::Error,

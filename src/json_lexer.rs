@@ -24,7 +24,16 @@ impl<'a> Lexer<'a> {
     }
 
     /// Returns the byte at which the next token begins, and moves there.
+    #[inline(always)]
     pub(crate) fn peek(&mut self) -> Option<u8> {
+        match self.text.as_bytes().get(self.at) {
+            Some(byte) if *byte > b' ' => Some(*byte),
+            _ => self.peek_on(),
+        }
+    }
+
+    #[inline(never)]
+    fn peek_on(&mut self) -> Option<u8> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         // Controls pass as space.
         match rest.iter().position(|byte| *byte > b' ') {
@@ -56,6 +65,7 @@ impl<'a> Lexer<'a> {
 
     /// Returns the name of the next member of an object and stands before its value; `None` after
     /// the last.
+    #[inline(always)]
     pub(crate) fn key(&mut self) -> Option<Cow<'a, str>> {
         loop {
             match self.peek()? {
@@ -99,16 +109,30 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the string at whose opening quote this stands; `None` if it is cut.
+    #[inline(always)]
     pub(crate) fn string(&mut self) -> Option<Cow<'a, str>> {
-        let start = self.at + 1;
-        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
-        if let Some(length) = stop(rest) {
-            if rest.get(length) == Some(&b'"') {
-                self.at = start + length + 1;
-                return self.text.get(start..start + length).map(Cow::Borrowed);
-            }
+        match self.plain_string() {
+            Some(text) => Some(Cow::Borrowed(text)),
+            None => self.escaped_string(),
         }
-        self.at = start;
+    }
+
+    /// Reads a string if it is plain text up to its closing quote.
+    #[inline]
+    fn plain_string(&mut self) -> Option<&'a str> {
+        let start = self.at + 1;
+        let rest = self.text.get(start..)?;
+        let (text, end) = rest.split_at_checked(stop(rest.as_bytes())?)?;
+        if end.as_bytes().first() != Some(&b'"') {
+            return None;
+        }
+        self.at = start + text.len() + 1;
+        Some(text)
+    }
+
+    #[inline(never)]
+    fn escaped_string(&mut self) -> Option<Cow<'a, str>> {
+        self.at += 1;
         let text = self.escaped();
         if text.is_none() {
             self.give_up();

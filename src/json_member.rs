@@ -44,10 +44,31 @@ impl<'a> Reader<'a> {
         }
         self.lexer.open();
         while let Some(key) = self.lexer.key() {
-            self.member(words, role, path, depth, key);
+            let Some(first) = self.lexer.peek() else {
+                return;
+            };
+            // What most errors are made of comes first, and what few have is read elsewhere.
+            match (field(&key), first) {
+                (Field::Text(slot), b'"') => {
+                    let text = self.string();
+                    words.item |= text.is_some() && (role != Role::Map || !slot.is_weak());
+                    if role == Role::Map && slot.is_weak() {
+                        if let Some(text) = &text {
+                            words.more().fields.push(&join(path, &key), text.clone());
+                        }
+                    }
+                    words.put(slot, text);
+                }
+                (Field::Error, b'"') => {
+                    let text = self.string();
+                    words.put(Slot::Error, text);
+                }
+                (field, first) => self.member(words, role, path, depth, key, field, first),
+            }
         }
     }
 
+    #[inline(never)]
     fn member(
         &mut self,
         words: &mut Words<'a>,
@@ -55,26 +76,15 @@ impl<'a> Reader<'a> {
         path: &str,
         depth: usize,
         key: Cow<'a, str>,
+        field: Field,
+        first: u8,
     ) {
-        let Some(first) = self.lexer.peek() else {
-            return;
-        };
         let within = depth + 1;
-        match (field(&key), first) {
+        match (field, first) {
             (Field::Skip | Field::TypeUrl | Field::Locations, _) => {
-                words.graphql |= field(&key) == Field::Locations;
-                words.typed |= field(&key) == Field::TypeUrl;
+                words.graphql |= field == Field::Locations;
+                words.typed |= field == Field::TypeUrl;
                 self.lexer.skip();
-            }
-            (Field::Text(slot), b'"') => {
-                let text = self.string();
-                words.item |= text.is_some() && (role != Role::Map || !slot.is_weak());
-                if role == Role::Map && slot.is_weak() {
-                    if let Some(text) = &text {
-                        words.fields.push(&join(path, &key), text.clone());
-                    }
-                }
-                words.put(slot, text);
             }
             (Field::Text(slot), b'{') if role == Role::Map && slot.is_weak() => {
                 self.unknown(words, role, path, within, &key, first);
@@ -84,24 +94,20 @@ impl<'a> Reader<'a> {
                 self.entries(Role::Map, "", within, &mut texts);
                 if first == b'[' && (role == Role::Map || slot.is_weak()) {
                     words.named |= role != Role::Top;
-                    words.fields.append(texts.under(&join(path, &key)));
+                    words.add_fields(texts.under(&join(path, &key)));
                 }
-                words.details.adopt(&mut texts);
+                words.adopt_codes(&mut texts);
                 words.put(slot, texts.join());
-            }
-            (Field::Error, b'"') => {
-                let text = self.string();
-                words.put(Slot::Error, text);
             }
             (Field::Error | Field::Fault, b'{') => {
                 let mut inner = self.object(Role::Error, path, within);
-                let slot = match field(&key) {
+                let slot = match field {
                     Field::Fault => Slot::Fault,
                     _ => Slot::ErrorObject,
                 };
                 let mut text = inner.text(false);
                 if text.is_none() && !inner.mixed {
-                    text = std::mem::take(&mut inner.fields).join();
+                    text = inner.take_fields().join();
                 }
                 words.put(slot, text.or_else(|| inner.spoken_code(Rank::Type)));
                 words.adopt(&mut inner);
@@ -115,22 +121,22 @@ impl<'a> Reader<'a> {
                 let mut texts = Entries::default();
                 self.entries(Role::Map, path, within, &mut texts);
                 words.errors |= name == Field::Errors && !texts.is_empty();
-                words.details.append(texts);
+                words.add_details(texts);
             }
             (Field::Details, b'"' | b'[' | b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Either, path, within, &mut texts);
-                words.details.append(texts);
+                words.add_details(texts);
             }
             (Field::Fields, b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Item, path, within, &mut texts);
-                words.details.append(texts);
+                words.add_details(texts);
             }
             (Field::Constraints, b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Map, "", within, &mut texts);
-                words.details.append(texts.all_at(path));
+                words.add_details(texts.all_at(path));
             }
             (Field::Wrapper, b'{') if role == Role::Top => {
                 let mut inner = self.object(Role::Error, path, within);
@@ -145,15 +151,15 @@ impl<'a> Reader<'a> {
                 words.adopt(&mut inner);
             }
             (Field::AwsType, b'"') => {
-                if let Some(text) = self.lexer.string() {
-                    words.aws_type = words.aws_type.take().or_else(|| aws_name(text));
+                if let Some(name) = self.lexer.string().and_then(aws_name) {
+                    words.more().aws_type.get_or_insert(name);
                 }
             }
             (Field::Lang, b'"') => {
                 words.has_lang = true;
                 self.lexer.skip();
             }
-            (Field::Value, b'"') if role != Role::Top => words.value = self.string(),
+            (Field::Value, b'"') if role != Role::Top => words.more().value = self.string(),
             (Field::Code(rank), b'"') => {
                 if let Some(text) = self.lexer.string() {
                     self.code(words, role, path, rank, &key, text);
@@ -165,7 +171,7 @@ impl<'a> Reader<'a> {
                     words.put_code(Rank::Number, Cow::Borrowed(number));
                 }
             }
-            (Field::Resource, b'"') => words.resource = self.lexer.string(),
+            (Field::Resource, b'"') => words.more().resource = self.lexer.string(),
             (Field::Place { minor }, b'"' | b'[') => {
                 self.place(words, role, path, depth, key, minor);
             }
@@ -185,7 +191,7 @@ impl<'a> Reader<'a> {
         if role == Role::Map && text.contains(' ') {
             if let Some(text) = self.useful(text) {
                 words.named = true;
-                words.fields.push(&join(path, key), text);
+                words.more().fields.push(&join(path, key), text);
             }
             return;
         }
@@ -227,12 +233,12 @@ impl<'a> Reader<'a> {
             if role == Role::Map {
                 if let Some(text) = self.useful(text.clone()) {
                     words.named |= text.contains(' ');
-                    words.fields.push(&join(path, &key), text);
+                    words.more().fields.push(&join(path, &key), text);
                 }
             }
             if role == Role::Either && minor && text.contains(' ') {
                 if let Some(text) = self.useful(text) {
-                    words.sentences.push(&join(path, &key), text);
+                    words.more().sentences.push(&join(path, &key), text);
                 }
                 return;
             }
@@ -287,14 +293,16 @@ impl<'a> Reader<'a> {
         let is_text = is_text && !(role == Role::Top && field(key) == Field::Wrapper);
         // Beside a text that says what went wrong, no member is taken for a field.
         let is_text = is_text && !words.is_item();
-        if !is_text || words.fields.is_full() || key.starts_with("$serde_json") {
+        if !is_text || !words.has_room_for_fields() || key.starts_with("$serde_json") {
             words.mixed |= matches!(first, b'"' | b'{') || role == Role::Either && first != b'n';
             self.lexer.skip();
             return;
         }
         if role == Role::Either && first == b'"' {
             match self.string() {
-                Some(text) if text.contains(' ') => words.sentences.push(&join(path, key), text),
+                Some(text) if text.contains(' ') => {
+                    words.more().sentences.push(&join(path, key), text)
+                }
                 _ => words.mixed = true,
             }
             return;
@@ -308,7 +316,7 @@ impl<'a> Reader<'a> {
             }
             words.mixed |= texts.is_empty();
             words.named |= !texts.is_empty();
-            words.fields.append(texts);
+            words.add_fields(texts);
             return;
         }
         let inside = match role {
@@ -317,7 +325,7 @@ impl<'a> Reader<'a> {
         };
         self.entries(inside, &join(path, key), depth, &mut texts);
         words.named |= !texts.is_empty();
-        words.fields.append(texts);
+        words.add_fields(texts);
     }
 
     /// Reads a value as texts: a string, an array of texts, an error or a map of them.

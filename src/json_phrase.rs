@@ -4,10 +4,13 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::html;
+use crate::{eight, html};
 
 /// How long a message may become, in bytes; what reads it cuts it further.
 pub(crate) const LONGEST: usize = 4 * 1024;
+
+/// No reason phrase and none of the [`PLACEHOLDERS`] has more bytes than this.
+const LONGEST_NOTHING: usize = 31;
 
 /// Texts that stand for the absence of one.
 const PLACEHOLDERS: &[&str] = &["null", "none", "undefined", "nil", "[object object]"];
@@ -30,6 +33,22 @@ pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, st
         Cow::Borrowed(text) => Cow::Borrowed(trim(text)),
         Cow::Owned(text) => Cow::Owned(trim(&text).to_owned()),
     })
+}
+
+/// Returns whether `text` starts with a letter and [`clean`] would leave it as it is, as is seen of most
+/// by their ends and their length.
+#[inline]
+pub(crate) fn says_more(text: &str, status: StatusCode) -> bool {
+    let bytes = text.as_bytes();
+    let [first, .., last] = bytes else {
+        return false;
+    };
+    first.is_ascii_alphabetic()
+        && last.is_ascii_graphic()
+        && !is_around(*last)
+        && bytes.len() <= LONGEST
+        && !eight::has(bytes, b'<')
+        && (bytes.len() > LONGEST_NOTHING || !(is_reason(text, status) || is_placeholder(text)))
 }
 
 /// Returns `text`, or as much of it as may be kept.
@@ -67,15 +86,21 @@ fn trim(text: &str) -> &str {
 /// Returns whether `text` is the status again, in numbers or in words.
 fn adds_nothing(text: &str, status: StatusCode) -> bool {
     let rest = text.strip_prefix(status.as_str()).unwrap_or(text);
-    let is_around = |byte: &u8| matches!(byte, b' ' | b'.' | b':' | b'-' | b'!');
-    let behind = rest.bytes().take_while(is_around).count();
+    let behind = rest.bytes().take_while(|byte| is_around(*byte)).count();
     let rest = rest.get(behind..).unwrap_or_default();
-    let before = rest.bytes().rev().take_while(is_around).count();
-    let rest = rest.get(..rest.len() - before).unwrap_or_default();
-    rest.is_empty()
-        || status
-            .canonical_reason()
-            .is_some_and(|reason| reason.eq_ignore_ascii_case(rest))
+    let before = rest.bytes().rev().take_while(|byte| is_around(*byte));
+    let rest = rest.get(..rest.len() - before.count()).unwrap_or_default();
+    rest.is_empty() || is_reason(rest, status)
+}
+
+/// What people put around a status.
+const fn is_around(byte: u8) -> bool {
+    matches!(byte, b' ' | b'.' | b':' | b'-' | b'!')
+}
+
+fn is_reason(text: &str, status: StatusCode) -> bool {
+    let reason = status.canonical_reason();
+    reason.is_some_and(|reason| reason.eq_ignore_ascii_case(text))
 }
 
 /// Returns whether `text` is a name for machines rather than a sentence: `invalid_grant`.

@@ -12,45 +12,106 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Words<'a> {
     said: [Option<Cow<'a, str>>; Slot::COUNT],
-    /// What `errors`, `details` and the like say.
-    pub(crate) details: Entries<'a>,
     /// Whether some of the details came from `errors`, which may speak for themselves.
     pub(crate) errors: bool,
-    /// Members that are fields of a form, each with its texts.
-    pub(crate) fields: Entries<'a>,
-    /// Unknown strings that may be texts of fields, if there is nothing else.
-    pub(crate) sentences: Entries<'a>,
-    /// Whether one of these has a name that can be nothing else.
+    /// Whether one of the fields has a name that can be nothing else.
     pub(crate) named: bool,
     /// Whether there is something that is no list of texts.
     pub(crate) mixed: bool,
     /// Whether a text was said that can be no field of a form.
     pub(crate) item: bool,
-    place: Option<(bool, Cow<'a, str>)>,
-    pub(crate) resource: Option<Cow<'a, str>>,
-    code: Option<(Rank, Cow<'a, str>)>,
-    pub(crate) aws_type: Option<Cow<'a, str>>,
     pub(crate) has_lang: bool,
-    pub(crate) value: Option<Cow<'a, str>>,
     /// Whether it is an error of GraphQL, whose `path` is a place in the answer.
     pub(crate) graphql: bool,
     /// Whether it is one of Google's typed details, whose `reason` is a code.
     pub(crate) typed: bool,
+    place: Option<(bool, Cow<'a, str>)>,
+    code: Option<(Rank, Cow<'a, str>)>,
+    /// Most objects have none of these, and need not even a place for them.
+    more: Option<Box<More<'a>>>,
+}
+
+/// What few objects have.
+#[derive(Default)]
+pub(crate) struct More<'a> {
+    /// What `errors`, `details` and the like say.
+    pub(crate) details: Entries<'a>,
+    /// Members that are fields of a form, each with its texts.
+    pub(crate) fields: Entries<'a>,
+    /// Unknown strings that may be texts of fields, if there is nothing else.
+    pub(crate) sentences: Entries<'a>,
+    pub(crate) resource: Option<Cow<'a, str>>,
+    pub(crate) aws_type: Option<Cow<'a, str>>,
+    pub(crate) value: Option<Cow<'a, str>>,
 }
 
 impl<'a> Words<'a> {
+    /// Makes a place for what few objects have.
+    pub(crate) fn more(&mut self) -> &mut More<'a> {
+        self.more.get_or_insert_default()
+    }
+
+    /// Takes what few objects have, if there is any of it.
+    fn take<T>(&mut self, take: impl FnOnce(&mut More<'a>) -> T) -> Option<T> {
+        self.more.as_deref_mut().map(take)
+    }
+
+    pub(crate) fn take_details(&mut self) -> Entries<'a> {
+        let details = self.take(|more| std::mem::take(&mut more.details));
+        details.unwrap_or_default()
+    }
+
+    /// Takes the codes that came with the details, those without a text first.
+    pub(crate) fn take_codes_of_details(&mut self) -> [Option<Cow<'a, str>>; 2] {
+        self.take(|More { details, .. }| [details.weak.take(), details.code.take()])
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn take_fields(&mut self) -> Entries<'a> {
+        let fields = self.take(|more| std::mem::take(&mut more.fields));
+        fields.unwrap_or_default()
+    }
+
+    pub(crate) fn take_aws_type(&mut self) -> Option<Cow<'a, str>> {
+        self.take(|more| more.aws_type.take()).flatten()
+    }
+
+    pub(crate) fn has_room_for_fields(&self) -> bool {
+        !self.more.as_ref().is_some_and(|more| more.fields.is_full())
+    }
+
+    pub(crate) fn add_details(&mut self, details: Entries<'a>) {
+        if !details.is_blank() {
+            self.more().details.append(details);
+        }
+    }
+
+    /// Takes over the codes of `texts`, not the texts.
+    pub(crate) fn adopt_codes(&mut self, texts: &mut Entries<'a>) {
+        if texts.weak.is_some() || texts.code.is_some() {
+            self.more().details.adopt(texts);
+        }
+    }
+
+    pub(crate) fn add_fields(&mut self, fields: Entries<'a>) {
+        if !fields.is_blank() {
+            self.more().fields.append(fields);
+        }
+    }
+
     pub(crate) fn has(&self, slot: Slot) -> bool {
         self.said.get(slot as usize).is_some_and(Option::is_some)
     }
 
     /// Keeps `text` if it is the first in its place.
+    #[inline]
     pub(crate) fn put(&mut self, slot: Slot, text: Option<Cow<'a, str>>) {
         if let Some(place @ None) = self.said.get_mut(slot as usize) {
             *place = text;
         }
     }
 
-    fn take(&mut self, slot: Slot) -> Option<Cow<'a, str>> {
+    fn take_said(&mut self, slot: Slot) -> Option<Cow<'a, str>> {
         self.said.get_mut(slot as usize).and_then(Option::take)
     }
 
@@ -66,7 +127,9 @@ impl<'a> Words<'a> {
         if let Some(code) = inner.code.take() {
             self.code = Some(code);
         }
-        self.aws_type = self.aws_type.take().or(inner.aws_type.take());
+        if let Some(aws_type) = inner.take_aws_type() {
+            self.more().aws_type.get_or_insert(aws_type);
+        }
     }
 
     /// Returns a code that is more than a mere type.
@@ -77,7 +140,7 @@ impl<'a> Words<'a> {
 
     /// Returns the best code; an `error` that is one and was not said counts.
     pub(crate) fn take_code(&mut self) -> Option<Cow<'a, str>> {
-        if let Some(code) = self.take(Slot::Error).filter(|error| is_code(error)) {
+        if let Some(code) = self.take_said(Slot::Error).filter(|error| is_code(error)) {
             self.put_code(Rank::Code, code);
         }
         self.code.take().map(|(_, code)| code)
@@ -91,7 +154,11 @@ impl<'a> Words<'a> {
 
     /// Returns whether there is a text that can be no field of a form.
     pub(crate) fn is_item(&self) -> bool {
-        self.item || self.is_strong() || self.has_lang && self.value.is_some()
+        self.item || self.is_strong() || self.has_lang && self.has_value()
+    }
+
+    fn has_value(&self) -> bool {
+        self.more.as_ref().is_some_and(|more| more.value.is_some())
     }
 
     /// Returns whether there is a text by a name that only errors have.
@@ -111,18 +178,20 @@ impl<'a> Words<'a> {
 
     /// Ends an object that is one error of a list, or a map of them, at `path`.
     pub(crate) fn finish(mut self, path: &str, out: &mut Entries<'a>) {
-        let details = std::mem::take(&mut self.details);
-        if !self.mixed && !self.sentences.is_empty() {
-            self.fields.append(std::mem::take(&mut self.sentences));
-            self.named = true;
+        let details = self.take_details();
+        if let (false, Some(more)) = (self.mixed, self.more.as_deref_mut()) {
+            if !more.sentences.is_empty() {
+                more.fields.append(std::mem::take(&mut more.sentences));
+                self.named = true;
+            }
         }
         if self.named && !self.is_item() {
             out.append(details);
-            out.append(self.fields);
+            out.append(self.take_fields());
             return;
         }
         if self.typed {
-            let reason = self.take(Slot::Reason);
+            let reason = self.take_said(Slot::Reason);
             out.weak = out.weak.take().or(reason);
         }
         let text = self.heading(false, false);
@@ -141,7 +210,7 @@ impl<'a> Words<'a> {
                 out.push("", Cow::Owned(format!("{place} {code}")));
             }
             (None, _, Some(_)) => out.weak = out.weak.take().or(code),
-            (None, _, None) if details.is_empty() => out.append(self.fields),
+            (None, _, None) if details.is_empty() => out.append(self.take_fields()),
             (None, _, None) => {}
         }
         out.append(details);
@@ -154,7 +223,7 @@ impl<'a> Words<'a> {
         if minor && self.graphql {
             return None;
         }
-        if let Some(resource) = &self.resource {
+        if let Some(resource) = self.more.as_ref().and_then(|more| more.resource.as_ref()) {
             return Some(Cow::Owned(join(resource, &place)));
         }
         if path.is_empty() {
@@ -168,13 +237,16 @@ impl<'a> Words<'a> {
 
     /// Returns what the object says, with its details behind it. Codes stay.
     pub(crate) fn text(&mut self, problem: bool) -> Option<Cow<'a, str>> {
-        let details = std::mem::take(&mut self.details);
+        if self.more.is_none() && !self.named {
+            return self.heading(problem, false);
+        }
+        let details = self.take_details();
         if problem && self.errors && !details.is_empty() {
             return details.join();
         }
         let before_map = !self.mixed && self.named && !self.is_item() && details.is_empty();
         if before_map {
-            return std::mem::take(&mut self.fields).join();
+            return self.take_fields().join();
         }
         match self.heading(problem, self.errors && !details.is_empty()) {
             Some(heading) => Some(details.follow(heading)),
@@ -185,12 +257,15 @@ impl<'a> Words<'a> {
     /// Returns the first text; `errors` stand before those that come after it.
     fn heading(&mut self, problem: bool, errors: bool) -> Option<Cow<'a, str>> {
         if self.has_lang {
-            if let Some(value) = self.value.take() {
+            if let Some(value) = self.take(|more| more.value.take()).flatten() {
                 return Some(value);
             }
         }
         if problem {
-            if let Some(text) = self.take(Slot::Detail).or_else(|| self.take(Slot::Title)) {
+            if let Some(text) = self
+                .take_said(Slot::Detail)
+                .or_else(|| self.take_said(Slot::Title))
+            {
                 return Some(text);
             }
         }
@@ -198,7 +273,7 @@ impl<'a> Words<'a> {
             if errors && slot == Slot::Detail {
                 return None;
             }
-            let Some(text) = self.take(slot) else {
+            let Some(text) = self.take_said(slot) else {
                 continue;
             };
             if slot != Slot::Error || !is_code(&text) {
@@ -208,7 +283,7 @@ impl<'a> Words<'a> {
             let beside = SLOTS
                 .into_iter()
                 .filter(|slot| *slot > Slot::Error)
-                .find_map(|slot| self.take(slot));
+                .find_map(|slot| self.take_said(slot));
             self.put_code(Rank::Code, text.clone());
             return Some(match beside {
                 Some(beside) if beside.contains(&*text) => beside,

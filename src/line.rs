@@ -2,24 +2,70 @@
 
 use std::fmt::{self, Write};
 
+use http::{Method, StatusCode};
+
 use crate::{
     diagnosis::{Diagnosis, LINE_CAP},
     eight,
     endpoint::Endpoint,
     path::REDACTED,
     text::{copy_short, one_line, width, write_cut},
+    texts::{Text, Texts},
 };
 
 /// How many characters of a path stand in a line that has room for them.
 const PATH_CAP: usize = 120;
 /// A method is a token of any length; those in use are far shorter than this.
 const METHOD_CAP: usize = 32;
+/// What [`write_attempts`] writes at most.
+const ATTEMPTS_LEN: usize = " [4294967295 attempts]".len();
 
 /// Writes the line, at most `line_cap` characters of it.
 ///
 /// The message is what gives way first, then the path. A cap that has no room even for what is left
 /// then cuts the end.
 pub(crate) fn write_line(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
+    let attempts = diagnosis.attempts;
+    let room = match attempts {
+        0 | 1 => 0,
+        _ => ATTEMPTS_LEN,
+    };
+    // Most lines of answers fit as they were written.
+    match diagnosis.texts.line() {
+        Some(line) if line.len() + room <= diagnosis.line_cap => {
+            out.write_str(line)?;
+            write_attempts(out, attempts)
+        }
+        _ => write_pieces(out, diagnosis),
+    }
+}
+
+/// Writes the line up to the message, and the message of an answer, for [`write_line`].
+pub(crate) fn prepare(
+    texts: &mut Texts,
+    method: &Method,
+    path: &str,
+    status: Option<StatusCode>,
+    message: Option<&str>,
+) {
+    let method = method.as_str();
+    if method.len() <= METHOD_CAP && path.len() <= PATH_CAP && eight::is_graphic(path.as_bytes()) {
+        texts.add(Text::Opening, |line| {
+            line.push_str(method);
+            line.push(' ');
+            line.push_str(path);
+            // Writing to a string does not fail.
+            let _ = write_opening(line, status);
+        });
+    }
+    match message {
+        Some(message) => texts.add(Text::Message, |line| line.push_str(message)),
+        None => texts.add(Text::StandIn, |line| line.push_str(stand_in(status))),
+    }
+}
+
+/// Writes the line from its pieces, each cut to the room that there is for it.
+fn write_pieces(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Result {
     let message = Message::of(diagnosis);
     let cap = diagnosis.line_cap;
     // Most lines fit as they are, and go out in one piece.
@@ -106,12 +152,9 @@ impl<'a> Message<'a> {
                 },
             };
         }
-        let reason = || diagnosis.status()?.canonical_reason();
+        let message = diagnosis.message();
         Self {
-            text: diagnosis
-                .message()
-                .or_else(reason)
-                .unwrap_or("no error message"),
+            text: message.unwrap_or_else(|| stand_in(diagnosis.status())),
             tail: "",
         }
     }
@@ -125,39 +168,55 @@ impl<'a> Message<'a> {
         text_cap: usize,
     ) -> fmt::Result {
         write_endpoint(out, &diagnosis.endpoint, path_cap)?;
-        self.write_opening(out, diagnosis)?;
+        write_opening(out, answered(diagnosis))?;
         write_cut(out, self.text, text_cap)?;
         self.write_end(out, diagnosis)
     }
 
-    fn write_opening(&self, out: &mut (impl Write + ?Sized), diagnosis: &Diagnosis) -> fmt::Result {
-        let (Some(status), None) = (diagnosis.status(), &diagnosis.cause) else {
-            return out.write_str(" failed: ");
-        };
-        out.write_str(" failed (")?;
-        out.write_str(status.as_str())?;
-        if let Some(reason) = status.canonical_reason() {
-            out.write_str(" ")?;
-            out.write_str(reason)?;
-        }
-        out.write_str("): ")
-    }
-
     fn write_end(&self, out: &mut (impl Write + ?Sized), diagnosis: &Diagnosis) -> fmt::Result {
         out.write_str(self.tail)?;
-        match diagnosis.attempts {
-            0 | 1 => Ok(()),
-            attempts => write!(out, " [{attempts} attempts]"),
-        }
+        write_attempts(out, diagnosis.attempts)
     }
 
     /// Returns the width of everything but the endpoint and the message itself.
     fn frame_width(&self, diagnosis: &Diagnosis) -> usize {
         counted(|out| {
-            self.write_opening(out, diagnosis)?;
+            write_opening(out, answered(diagnosis))?;
             self.write_end(out, diagnosis)
         })
         .unwrap_or_default()
+    }
+}
+
+/// Returns the status of an answer.
+fn answered(diagnosis: &Diagnosis) -> Option<StatusCode> {
+    diagnosis.status().filter(|_| diagnosis.cause.is_none())
+}
+
+/// Writes what stands between the endpoint and the message.
+fn write_opening(out: &mut (impl Write + ?Sized), answered: Option<StatusCode>) -> fmt::Result {
+    let Some(status) = answered else {
+        return out.write_str(" failed: ");
+    };
+    out.write_str(" failed (")?;
+    out.write_str(status.as_str())?;
+    if let Some(reason) = status.canonical_reason() {
+        out.write_str(" ")?;
+        out.write_str(reason)?;
+    }
+    out.write_str("): ")
+}
+
+/// Returns what stands in the line of an answer that says nothing.
+fn stand_in(status: Option<StatusCode>) -> &'static str {
+    let reason = status.and_then(|status| status.canonical_reason());
+    reason.unwrap_or("no error message")
+}
+
+fn write_attempts(out: &mut (impl Write + ?Sized), attempts: u32) -> fmt::Result {
+    match attempts {
+        0 | 1 => Ok(()),
+        attempts => write!(out, " [{attempts} attempts]"),
     }
 }
 
@@ -201,7 +260,7 @@ pub(crate) fn write_report(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::R
     if let Some(id) = diagnosis.request_id() {
         row("request id", format_args!("{id}"))?;
     }
-    for (name, value) in diagnosis.headers.iter() {
+    for (name, value) in diagnosis.headers().iter() {
         if value != REDACTED {
             row("header", format_args!("{name}: {value}"))?;
         }

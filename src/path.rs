@@ -36,23 +36,26 @@ pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
 }
 
 /// Returns whether no segment can be a secret, by its length and its first letters, as in most paths.
-pub(crate) fn is_plain(path: &str) -> bool {
-    let mut rest = path.as_bytes();
-    loop {
-        match rest {
-            [b'b' | b'B', b'o' | b'O', ..] => return false,
-            [_, b'/', ..] => {}
-            [first, second, ..] if secret_shape::may_start(*first, Some(*second)) => return false,
-            _ => {}
-        }
-        let Some(len) = eight::find(rest, b'/', b'/') else {
-            return rest.len() < MIXED;
-        };
-        if len >= MIXED {
-            return false;
-        }
-        rest = rest.get(len + 1..).unwrap_or_default();
-    }
+#[inline]
+pub(crate) fn is_plain(path: &[u8]) -> bool {
+    let mut start = 0;
+    // A slash that is seen again is behind the start of the segment by then.
+    let are_plain = eight::all(path, b'/', |slash| {
+        let is_short = slash.saturating_sub(start) < MIXED;
+        start = slash + 1;
+        is_short && may_begin(path.get(start..).unwrap_or_default())
+    });
+    are_plain && may_begin(path) && path.len() - start < MIXED
+}
+
+/// Returns whether a segment may begin like this and be no secret.
+#[inline]
+fn may_begin(segment: &[u8]) -> bool {
+    let [first, second, ..] = segment else {
+        return true;
+    };
+    let is_bot = first | 0x20 == b'b' && second | 0x20 == b'o';
+    !is_bot && (*second == b'/' || !secret_shape::may_start(*first, Some(*second)))
 }
 
 /// Returns what may stay in front of the mark if `segment` looks like a secret, else `None`.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use http::Uri;
 
 use crate::{
+    eight,
     path::REDACTED,
     redact_needles::Needles,
     redact_pass::{KINDS, Kind, Pass},
@@ -55,28 +56,27 @@ impl<'s> Scrubber<'s> {
 
     /// Returns whether `text` is on one line and nothing in it can be a secret, as is told of most by a
     /// look at each byte.
+    #[inline]
     pub(crate) fn is_harmless(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
-        let kind = |at: usize| bytes.get(at).map(|byte| KINDS[usize::from(*byte)]);
-        let (mut at, mut after_space) = (0, true);
-        while let Some(&byte) = bytes.get(at) {
-            match KINDS[usize::from(byte)] {
-                Kind::Word => {
-                    if secret_shape::may_start(byte, bytes.get(at + 1).copied()) {
-                        return false;
-                    }
-                    while kind(at + 1) == Some(Kind::Word) {
-                        at += 1;
-                    }
-                }
-                Kind::Space if after_space => return false,
-                Kind::Space | Kind::Plain => {}
-                Kind::Sign | Kind::Control | Kind::Wide => return false,
-            }
-            after_space = byte == b' ';
-            at += 1;
+        let is_space = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b' ');
+        let may_begin = |at: usize| match bytes.get(at) {
+            Some(first) => !secret_shape::may_start(*first, bytes.get(at + 1).copied()),
+            None => true,
+        };
+        if self.is_needed() || is_space(bytes.first()) || is_space(bytes.last()) {
+            return false;
         }
-        !after_space && !self.is_needed()
+        may_begin(0)
+            && eight::all_others(bytes, |at| {
+                let kind = bytes.get(at).map(|byte| KINDS[usize::from(*byte)]);
+                match kind {
+                    Some(Kind::Word) => true,
+                    Some(Kind::Space) => !is_space(bytes.get(at + 1)) && may_begin(at + 1),
+                    Some(Kind::Plain) => may_begin(at + 1),
+                    _ => false,
+                }
+            })
     }
 
     /// Returns `text` without secrets: see [`scrub`].

@@ -88,6 +88,10 @@ impl Secrets {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.block.is_none()
+    }
+
     /// Returns whether the request carried more credentials than are remembered. Nothing that the
     /// server says can then be shown, since it may be one of those forgotten.
     pub(crate) fn is_over_cap(&self) -> bool {

@@ -28,7 +28,7 @@ pub(crate) struct Target {
 
 /// The bytes of authority, path and query that a [`Target`] keeps in place. What does not fit costs a
 /// clone of the URI, which allocates if the URI was never cloned before.
-const IN_PLACE: usize = 90;
+pub(crate) const IN_PLACE: usize = 90;
 
 /// Where a path ends that was taken with its query: in front of the first `?`.
 const UNKNOWN: u8 = u8::MAX;
@@ -181,7 +181,17 @@ impl Target {
     }
 
     pub(crate) fn endpoint(&self) -> Endpoint {
-        self.address().endpoint(self.method())
+        self.plain_endpoint()
+            .unwrap_or_else(|| self.address().endpoint(self.method()))
+    }
+
+    /// Returns the endpoint of a URL in which there is nothing that must not be printed, as in most.
+    #[inline]
+    pub(crate) fn plain_endpoint(&self) -> Option<Endpoint> {
+        match &self.place {
+            Place::Copied(copied) => copied.plain_endpoint(),
+            Place::Cloned { .. } | Place::Boxed(_) => None,
+        }
     }
 }
 
@@ -238,6 +248,22 @@ impl Copied {
         Some(())
     }
 
+    #[inline]
+    fn plain_endpoint(&self) -> Option<Endpoint> {
+        let sent = self.bytes.get(..usize::from(self.query))?;
+        let (authority, path) = sent.split_at_checked(usize::from(self.authority))?;
+        let has_scheme = !matches!(self.scheme, CommonScheme::Absent);
+        let is_plain = self.path == self.query
+            && has_scheme != authority.is_empty()
+            && !matches!(self.method, Standard::Connect)
+            && !eight::has(authority, b'@')
+            && is_plain(path);
+        is_plain.then(|| {
+            let method = self.method.method().clone();
+            Endpoint::in_place(method, self.scheme, self.authority, self.query, self.bytes)
+        })
+    }
+
     fn address(&self) -> Address<'_> {
         // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
         let [authority, path, query] = [self.authority, self.path, self.query].map(usize::from);
@@ -253,7 +279,7 @@ impl Copied {
             scheme: self.scheme.as_str(),
             authority: text.get(..authority).unwrap_or_default(),
             path: sent_path,
-            is_odd: !is_plain(sent_path),
+            is_odd: !is_plain(sent_path.as_bytes()),
             // Behind the question mark, if there is one.
             query: text.get(path + 1..).unwrap_or_default(),
         }
@@ -297,9 +323,14 @@ impl<'a> Address<'a> {
             scheme: uri.scheme_str().unwrap_or_default(),
             authority: uri.authority().map_or("", |authority| authority.as_str()),
             path: uri.path(),
-            is_odd: !is_plain(uri.path()),
+            is_odd: !is_plain(uri.path().as_bytes()),
             query: uri.query().unwrap_or_default(),
         }
+    }
+
+    /// Returns whether it has no part in which there could be a secret.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.authority.is_empty() && self.query.is_empty() && !self.is_odd
     }
 
     /// Returns what of it may be printed, with the method of the call.
@@ -318,12 +349,11 @@ impl<'a> Address<'a> {
             false if self.is_odd => redact_path(self.path),
             false => Cow::Borrowed(self.path),
         };
-        let origin = if is_connect || self.scheme.is_empty() || host.is_empty() {
-            [""; 3]
-        } else {
-            [self.scheme, "://", host]
+        let (scheme, host) = match is_connect || self.scheme.is_empty() || host.is_empty() {
+            true => ("", ""),
+            false => (self.scheme, host),
         };
-        Endpoint::new(method.clone(), origin, &path)
+        Endpoint::new(method.clone(), scheme, host, &path)
     }
 }
 
@@ -374,7 +404,7 @@ impl Standard {
 
 /// A scheme that most URIs have, in one byte.
 #[derive(Clone, Copy)]
-enum CommonScheme {
+pub(crate) enum CommonScheme {
     Absent,
     Http,
     Https,
@@ -390,7 +420,16 @@ impl CommonScheme {
         }
     }
 
-    const fn as_str(self) -> &'static str {
+    pub(crate) fn named(scheme: &str) -> Option<Self> {
+        match scheme {
+            "" => Some(Self::Absent),
+            "http" => Some(Self::Http),
+            "https" => Some(Self::Https),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Absent => "",
             Self::Http => "http",

@@ -5,53 +5,79 @@
 /// An empty text is none.
 #[derive(Clone, Default)]
 pub(crate) struct Texts {
-    block: Box<str>,
-    ends: [usize; COUNT],
+    block: String,
+    ends: [u32; COUNT],
 }
 
-const COUNT: usize = Text::Body as usize + 1;
+const COUNT: usize = Text::Headers as usize + 1;
 
-/// Which text.
+/// Which text. The first three, one behind the other, are the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Text {
+    /// The line up to the server's words, if nothing in it needs to be cut.
+    Opening,
     /// The server's own words, scrubbed and on one line.
     Message,
+    /// What stands in the line where the server said nothing.
+    StandIn,
     Code,
     RequestId,
     /// The body as it came, until an excerpt is made of it. Never printed.
     Body,
+    /// The headers that may be shown, until somebody asks for them.
+    Headers,
 }
 
 impl Texts {
-    /// Copies the texts, in the order of [`Text`].
-    pub(crate) fn new(texts: [&str; COUNT]) -> Self {
-        let mut end = 0;
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
-            block: texts.concat().into(),
-            ends: texts.map(|text| {
-                end += text.len();
-                end
-            }),
+            block: String::with_capacity(bytes),
+            ends: [0; COUNT],
         }
     }
 
+    /// Adds a text. They come in the order of [`Text`]; one that is left out is none.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, text: Text, write: impl FnOnce(&mut String)) {
+        write(&mut self.block);
+        let end = self.block.len() as u32;
+        self.ends
+            .iter_mut()
+            .skip(text as usize)
+            .for_each(|place| *place = end);
+    }
+
+    #[inline]
     pub(crate) fn get(&self, text: Text) -> Option<&str> {
         let place = text as usize;
         let start = place
             .checked_sub(1)
             .and_then(|before| self.ends.get(before));
         let start = start.copied().unwrap_or_default();
-        let text = self.block.get(start..*self.ends.get(place)?)?;
+        self.range(start, *self.ends.get(place)?)
+    }
+
+    /// Returns the line but for what follows the message, if it was written.
+    #[inline]
+    pub(crate) fn line(&self) -> Option<&str> {
+        let [opening, _, end, ..] = self.ends;
+        (opening > 0).then(|| self.range(0, end)).flatten()
+    }
+
+    fn range(&self, start: u32, end: u32) -> Option<&str> {
+        let text = self.block.get(start as usize..end as usize)?;
         (!text.is_empty()).then_some(text)
     }
 
-    /// Returns the same without one of them.
-    pub(crate) fn without(&self, text: Text) -> Self {
-        let all = [Text::Message, Text::Code, Text::RequestId, Text::Body];
-        Self::new(all.map(|kept| match kept == text {
-            true => "",
-            false => self.get(kept).unwrap_or_default(),
-        }))
+    /// Returns the same without the message, and so without a line.
+    pub(crate) fn without_message(&self) -> Self {
+        let mut texts = Self::with_capacity(self.block.len());
+        for kept in [Text::Code, Text::RequestId, Text::Body, Text::Headers] {
+            texts.add(kept, |block| {
+                block.push_str(self.get(kept).unwrap_or_default())
+            });
+        }
+        texts
     }
 }
 
@@ -61,16 +87,35 @@ mod tests {
 
     #[test]
     fn each_text_is_found_again_and_an_empty_one_is_none() {
-        let texts = Texts::new(["m", "", "ä", "body"]);
+        let mut texts = Texts::with_capacity(0);
+        for (text, piece) in [
+            (Text::Opening, "GET / failed: "),
+            (Text::Message, "m"),
+            (Text::RequestId, "ä"),
+            (Text::Body, "body"),
+        ] {
+            texts.add(text, |block| block.push_str(piece));
+        }
         let found = |texts: &Texts| {
-            [Text::Message, Text::Code, Text::RequestId, Text::Body]
-                .map(|text| texts.get(text).map(str::to_owned))
+            [
+                Text::Message,
+                Text::StandIn,
+                Text::Code,
+                Text::RequestId,
+                Text::Body,
+                Text::Headers,
+            ]
+            .map(|text| texts.get(text).map(str::to_owned))
         };
-        let expected =
-            [Some("m"), None, Some("ä"), Some("body")].map(|text| text.map(str::to_owned));
+        let expected = [Some("m"), None, None, Some("ä"), Some("body"), None]
+            .map(|text| text.map(str::to_owned));
         assert_eq!(found(&texts), expected);
-        assert_eq!(found(&texts.without(Text::Message))[1..], expected[1..]);
-        assert_eq!(texts.without(Text::Message).get(Text::Message), None);
-        assert_eq!(found(&Texts::default()), [None, None, None, None]);
+        assert_eq!(texts.line(), Some("GET / failed: m"));
+
+        let without = texts.without_message();
+        assert_eq!(found(&without)[1..], expected[1..]);
+        assert_eq!((without.get(Text::Message), without.line()), (None, None));
+        assert_eq!(found(&Texts::default()), [const { None }; 6]);
+        assert_eq!(Texts::default().line(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The diagnosis of an answer.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, sync::OnceLock, time::Duration};
 
 use http::{HeaderMap, StatusCode, response::Parts};
 
@@ -9,17 +9,24 @@ use crate::{
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
+    endpoint::Endpoint,
     excerpt::{Excerpt, Plan},
     extract::{Extracted, Kind},
     headers::Head,
     hint::hint,
+    line,
     outcome::{Delivery, Facts, Outcome},
     redact::Scrubber,
+    remembered::Remembered,
     retried::Retried,
     retry_after::retry_after,
+    target::Address,
     text::{cut, one_line},
-    texts::Texts,
+    texts::{Text, Texts},
 };
+
+/// What a line takes beside the path and the message.
+const LINE_LEN: usize = 96;
 
 /// How many characters of a server's code are kept.
 const CODE_CAP: usize = 120;
@@ -34,8 +41,15 @@ impl Call {
         extracted: Extracted<'_>,
         prefix: &Prefix<'_>,
     ) -> Diagnosis {
-        let address = self.remembered.target.address();
-        let mut scrubber = Scrubber::new(&self.remembered.secrets, address);
+        let Remembered {
+            target, secrets, ..
+        } = &self.remembered;
+        let (endpoint, address) = match target.plain_endpoint() {
+            Some(endpoint) => (endpoint, Address::default()),
+            None => (target.endpoint(), target.address()),
+        };
+        let endpoint = self.printed(endpoint);
+        let mut scrubber = Scrubber::new(secrets, address);
         if !prefix.is_complete || extracted.is_shortened() {
             scrubber = scrubber.of_cut_texts();
         }
@@ -61,15 +75,17 @@ impl Call {
             .then(|| now_retry_after(&parts.headers))
             .flatten();
         let indeterminate = self.is_indeterminate(delivery);
+        let said = Said {
+            message: message.as_deref(),
+            code: code.as_deref(),
+            request_id: request_id.as_deref(),
+            body,
+        };
+        let texts = said.with(&endpoint, outcome.status(), &head, &scrubber);
         let diagnosis = Diagnosis {
-            endpoint: self.printed(&address),
+            endpoint,
             outcome,
-            texts: Texts::new([
-                message.as_deref().unwrap_or_default(),
-                code.as_deref().unwrap_or_default(),
-                request_id.as_deref().unwrap_or_default(),
-                body,
-            ]),
+            texts,
             excerpt,
             omitted: match extracted.kind {
                 Kind::Omitted(what) => Some(what),
@@ -84,7 +100,8 @@ impl Call {
             timeout: None,
             retry_after,
             indeterminate,
-            headers: head.shown.scrubbed(&scrubber),
+            headers: OnceLock::new(),
+            omitted_headers: head.omitted(),
             line_cap: self.config.line_cap,
         };
         // Made where it is returned: it is too large to be moved for nothing.
@@ -114,6 +131,48 @@ impl Call {
             FaultDomain::Proxy
         };
         Outcome::new(outcome.class(), domain, Some(status))
+    }
+}
+
+/// What an answer says, as it may be shown.
+struct Said<'a> {
+    message: Option<&'a str>,
+    code: Option<&'a str>,
+    request_id: Option<&'a str>,
+    body: &'a str,
+}
+
+impl Said<'_> {
+    /// Puts it in one block, with the line that it makes and with the headers.
+    fn with(
+        &self,
+        endpoint: &Endpoint,
+        status: Option<StatusCode>,
+        head: &Head<'_>,
+        scrubber: &Scrubber<'_>,
+    ) -> Texts {
+        let path = endpoint.path();
+        let code = self.code.unwrap_or_default();
+        let request_id = self.request_id.unwrap_or_default();
+        let len = LINE_LEN + self.message.map_or(0, str::len) + path.len() + code.len();
+        let len = len + request_id.len() + self.body.len() + head.rows_len();
+        let mut texts = Texts::with_capacity(len);
+        line::prepare(&mut texts, endpoint.method(), path, status, self.message);
+        texts.add(Text::Code, |block| block.push_str(code));
+        texts.add(Text::RequestId, |block| block.push_str(request_id));
+        texts.add(Text::Body, |block| block.push_str(self.body));
+        texts.add(Text::Headers, |block| {
+            let start = block.len();
+            head.write_rows(block);
+            // A server may echo what the request sent in a value that is shown.
+            if scrubber.is_needed() {
+                if let Cow::Owned(rows) = scrubber.scrub(block.get(start..).unwrap_or_default()) {
+                    block.truncate(start);
+                    block.push_str(&rows);
+                }
+            }
+        });
+        texts
     }
 }
 

@@ -19,7 +19,6 @@ use crate::{
     protocol_found::Found,
     redact::Scrubber,
     remembered::Remembered,
-    target::Address,
 };
 
 /// What is kept of a call on its way in, so that its failure can be told.
@@ -218,11 +217,12 @@ impl Call {
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        self.printed(&self.remembered.target.address())
+        self.printed(self.remembered.target.endpoint())
     }
 
-    pub(super) fn printed(&self, address: &Address<'_>) -> Endpoint {
-        let endpoint = address.endpoint(self.remembered.target.method());
+    /// Lets whoever knows better have a say in what is printed.
+    #[inline]
+    pub(super) fn printed(&self, endpoint: Endpoint) -> Endpoint {
         #[cfg(feature = "axum")]
         let endpoint = match &self.matched_path {
             Some(matched) => endpoint.with_path(matched.as_str()),

@@ -1,6 +1,6 @@
 //! The diagnosis of a call that ended without an answer.
 
-use std::{borrow::Cow, error::Error};
+use std::{borrow::Cow, error::Error, sync::OnceLock};
 
 use super::call::Call;
 use crate::{
@@ -11,7 +11,6 @@ use crate::{
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, TimeoutError, find},
     excerpt::Excerpt,
-    headers::RedactedHeaders,
     outcome::{Delivery, Facts, Outcome},
     text::one_line,
     texts::Texts,
@@ -81,7 +80,8 @@ impl Call {
                 .map(TimeoutError::limit),
             retry_after: None,
             indeterminate: false,
-            headers: RedactedHeaders::default(),
+            headers: OnceLock::new(),
+            omitted_headers: 0,
             line_cap: self.config.line_cap,
         };
         self.complete(&mut diagnosis);

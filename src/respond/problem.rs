@@ -16,7 +16,6 @@ use crate::{
     redact::scrub,
     secrets::Secrets,
     text::{one_line, width, write_cut},
-    texts::Text,
 };
 
 /// An instance longer than this is left out: it is the caller's own path, and not worth its bytes.
@@ -223,7 +222,7 @@ fn retry_after(
 /// The line of a diagnosis without what the upstream said and without its host.
 fn line_of(diagnosis: &Diagnosis) -> String {
     let mut diagnosis = diagnosis.clone();
-    diagnosis.texts = diagnosis.texts.without(Text::Message);
+    diagnosis.texts = diagnosis.texts.without_message();
     if diagnosis.endpoint.method() == Method::CONNECT {
         diagnosis.endpoint = diagnosis.endpoint.with_path("upstream");
     }

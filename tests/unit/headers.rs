@@ -1,7 +1,10 @@
 use super::*;
 
 fn redacted(headers: &HeaderMap, extra: &[HeaderName]) -> RedactedHeaders {
-    Head::read(headers, extra).shown
+    let head = Head::read(headers, extra);
+    let mut rows = String::new();
+    head.write_rows(&mut rows);
+    RedactedHeaders::of_rows(&rows, head.omitted())
 }
 
 fn map(pairs: &[(&'static str, &[u8])]) -> HeaderMap {

@@ -1,4 +1,4 @@
-use std::{future::ready, time::Duration};
+use std::{future::ready, sync::OnceLock, time::Duration};
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -12,20 +12,23 @@ use crate::{
     diagnosis::{Diagnosed, Diagnosis, LINE_CAP},
     endpoint::Endpoint,
     error::{BoxError, Refused, RetryError},
-    headers::RedactedHeaders,
     outcome::{Delivery, Outcome},
     recorder::RecentCalls,
     retried::{Retried, StopReason},
+    texts::{Text, Texts},
 };
 
 type Answer = Result<Response<Full<Bytes>>, BoxError>;
 
 fn diagnosis() -> Diagnosis {
     let status = StatusCode::UNPROCESSABLE_ENTITY;
+    let mut texts = Texts::default();
+    texts.add(Text::Code, |block| block.push_str("E_BUSY"));
+    texts.add(Text::RequestId, |block| block.push_str("r7"));
     Diagnosis {
         endpoint: Endpoint::of(&Request::new(())),
         outcome: Outcome::new(ErrorClass::ToolError, FaultDomain::Proxy, Some(status)),
-        texts: crate::texts::Texts::new(["", "E_BUSY", "r7", ""]),
+        texts,
         excerpt: crate::excerpt::Excerpt::default(),
         omitted: None,
         hint: None,
@@ -37,7 +40,8 @@ fn diagnosis() -> Diagnosis {
         timeout: None,
         retry_after: Some(Duration::from_secs(1)),
         indeterminate: false,
-        headers: RedactedHeaders::default(),
+        headers: OnceLock::new(),
+        omitted_headers: 0,
         line_cap: LINE_CAP,
     }
 }

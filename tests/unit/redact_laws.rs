@@ -237,7 +237,7 @@ proptest! {
         ),
     ) {
         let path = pieces.concat();
-        if crate::path::is_plain(&path) {
+        if crate::path::is_plain(path.as_bytes()) {
             prop_assert_eq!(&crate::path::redact_path(&path), &path);
         }
     }
@@ -265,7 +265,10 @@ fn most_texts_and_paths_are_told_to_be_harmless() {
     for text in SHAPED {
         assert!(!scrubber.is_harmless(text), "{text}");
         assert!(!scrubber.is_harmless(&format!("see 'a' ({text}")), "{text}");
-        assert!(!crate::path::is_plain(&format!("/a/{text}")) || text.contains(['=', '?', '"']));
+        assert!(
+            !crate::path::is_plain(format!("/a/{text}").as_bytes())
+                || text.contains(['=', '?', '"'])
+        );
     }
     for path in [
         "/",
@@ -274,7 +277,7 @@ fn most_texts_and_paths_are_told_to_be_harmless() {
         "/api/modules/42",
         "/a/b/c/d/e/f/g/h/i/j/k/l/m/n",
     ] {
-        assert!(crate::path::is_plain(path), "{path}");
+        assert!(crate::path::is_plain(path.as_bytes()), "{path}");
     }
 }
 
