@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::{eight, html};
+use crate::{eight, html, text::one_line};
 
 /// How long a message may become, in bytes; what reads it cuts it further.
 pub(crate) const LONGEST: usize = 4 * 1024;
@@ -21,6 +21,11 @@ pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, st
     let text = match html::strip(&text) {
         Some(stripped) => Cow::Owned(stripped),
         None => text,
+    };
+    // Of a terminal's sequence no more than its beginning would be trimmed.
+    let text = match text.contains(|c| matches!(c, '\u{1b}' | '\u{80}'..='\u{9f}')) {
+        true => Cow::Owned(one_line(&text).into_owned()),
+        false => text,
     };
     let trimmed = trim(&text);
     if trimmed.is_empty() || adds_nothing(trimmed, status) || is_placeholder(trimmed) {

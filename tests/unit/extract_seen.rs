@@ -77,6 +77,11 @@ fn says_what_a_person_wants_to_read_of_services() {
 }
 
 #[test]
+fn says_what_a_person_wants_to_read_of_rarer_kinds() {
+    check(include_str!("bodies/rarer.txt"), 5);
+}
+
+#[test]
 fn codes_are_the_servers_own() {
     for (content_type, body, code) in [
         (
