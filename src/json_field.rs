@@ -108,7 +108,7 @@ fn named(key: &str, name: &[u8]) -> Field {
         b"message" => Field::Text(Slot::UpperMessage),
         b"error" | b"err" | b"odataerror" => Field::Error,
         b"errordescription" => Field::Text(Slot::ErrorDescription),
-        b"errormessages" | b"messages" => Field::Text(Slot::ErrorMessages),
+        b"errormessages" => Field::Text(Slot::ErrorMessages),
         // Beside a `Message` it is the longer text of the two, and comes second like that of `message`.
         b"detail" if key.starts_with('D') => Field::Text(Slot::Description),
         b"detail" => Field::Text(Slot::Detail),
@@ -121,7 +121,7 @@ fn named(key: &str, name: &[u8]) -> Field {
         b"defaultmessage" | b"usermessage" | b"developermessage" | b"localizedmessage"
         | b"displaymessage" | b"exceptionmessage" | b"statusmessage" | b"statustext"
         | b"errorsummary" | b"errortext" | b"errordetail" | b"errorreason" | b"errorstring"
-        | b"errorinfo" | b"summary" | b"explanation" | b"cause" => Field::Text(Slot::Other),
+        | b"errorinfo" | b"messages" | b"summary" | b"explanation" | b"cause" => Field::Text(Slot::Other),
 
         b"errors" => Field::Errors,
         b"errorlist" | b"fielderrors" | b"formerrors" | b"validationerrors" | b"modelstate" => {
