@@ -213,8 +213,8 @@ impl<'a> Words<'a> {
             (None, _, None) if details.is_empty() => out.append(self.take_fields()),
             (None, _, None) => {}
         }
-        out.append(details);
         out.code = out.code.take().or(own_code);
+        out.append(details);
     }
 
     /// Returns the place with what it is in before it: `Label.name`.

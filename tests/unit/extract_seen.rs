@@ -139,6 +139,11 @@ fn codes_are_the_servers_own() {
             Some("BAD_USER_INPUT"),
         ),
         (
+            JSON,
+            r#"{"errors":[{"code":6003,"message":"m","error_chain":[{"code":6111,"message":"n"}]}]}"#,
+            Some("6003"),
+        ),
+        (
             "application/problem+json",
             r#"{"type":"https://errors.example/out-of-credit?x=1","title":"t"}"#,
             Some("out-of-credit"),
