@@ -147,7 +147,7 @@ fn named(key: &str, name: &[u8]) -> Field {
         b"name" | b"path" | b"target" => Field::Place { minor: true },
         b"resource" => Field::Resource,
 
-        b"code" | b"errorcode" | b"errcode" | b"faultcode" => Field::Code(Rank::Code),
+        b"code" | b"errorcode" | b"errcode" | b"faultcode" | b"scimtype" => Field::Code(Rank::Code),
         b"status" => Field::Code(Rank::Status),
         b"type" | b"errortype" | b"issue" | b"id" => Field::Code(Rank::Type),
 

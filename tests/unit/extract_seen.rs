@@ -144,6 +144,11 @@ fn codes_are_the_servers_own() {
             Some("6003"),
         ),
         (
+            "application/scim+json",
+            r#"{"scimType":"uniqueness","detail":"d","status":"409"}"#,
+            Some("uniqueness"),
+        ),
+        (
             "application/problem+json",
             r#"{"type":"https://errors.example/out-of-credit?x=1","title":"t"}"#,
             Some("out-of-credit"),
