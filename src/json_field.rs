@@ -79,7 +79,7 @@ pub(crate) enum Field {
     Unknown,
 }
 
-/// Names are compared without case, `_`, `-` and `.`, in a buffer of this size.
+/// Names are compared without namespace, case, `_`, `-` and `.`, in a buffer of this size.
 const LONGEST: usize = 20;
 
 /// Returns what the member named `key` is for.
@@ -112,6 +112,8 @@ fn named(key: &str, name: &[u8]) -> Field {
         // Beside a `Message` it is the longer text of the two, and comes second like that of `message`.
         b"detail" if key.starts_with('D') => Field::Text(Slot::Description),
         b"detail" => Field::Text(Slot::Detail),
+        // What a document in JSON-LD has for a detail.
+        b"description" if key.starts_with("hydra:") => Field::Text(Slot::Detail),
         b"title" => Field::Text(Slot::Title),
         b"reason" => Field::Text(Slot::Reason),
         b"msg" => Field::Text(Slot::Msg),
@@ -211,11 +213,13 @@ fn is_secret(name: &[u8]) -> bool {
     )
 }
 
-/// Writes `key` in lower case without its separators; `None` if it is too long to be one of ours.
+/// Writes `key` in lower case without its namespace and its separators; `None` if it is too long to be one of ours.
 fn plain<'b>(key: &str, buffer: &'b mut [u8; LONGEST]) -> Option<&'b [u8]> {
     let mut length = 0;
     for byte in key.bytes() {
-        if !matches!(byte, b'_' | b'-' | b'.') {
+        if byte == b':' {
+            length = 0;
+        } else if !matches!(byte, b'_' | b'-' | b'.') {
             *buffer.get_mut(length)? = byte.to_ascii_lowercase();
             length += 1;
         }
