@@ -61,6 +61,8 @@ pub(crate) enum Field {
     Constraints,
     Fault,
     Wrapper,
+    /// What HAL puts beside the texts.
+    Embedded,
     /// Which part of the request it was about; a minor one may mean something else.
     Place {
         minor: bool,
@@ -141,6 +143,7 @@ fn named(key: &str, name: &[u8]) -> Field {
         b"data" | b"meta" | b"result" | b"response" | b"failure" | b"problem" | b"payload"
         | b"errorresponse" | b"responsestatus" | b"serviceexception" | b"requesterror"
         | b"apierror" => Field::Wrapper,
+        b"embedded" => Field::Embedded,
 
         b"field" | b"fieldname" | b"loc" | b"param" | b"parameter" | b"property"
         | b"propertypath" | b"propertyname" | b"pointer" | b"attribute" | b"attr" => {

@@ -138,7 +138,12 @@ impl<'a> Reader<'a> {
                 self.entries(Role::Map, "", within, &mut texts);
                 words.add_details(texts.all_at(path));
             }
-            (Field::Wrapper, b'{') if role == Role::Top => {
+            (Field::Embedded, b'{') if role == Role::Top => {
+                let mut inner = self.object(Role::Error, path, within);
+                words.errors |= inner.errors;
+                words.add_details(inner.take_details());
+            }
+            (Field::Wrapper | Field::Code(Rank::Status), b'{') if role == Role::Top => {
                 let mut inner = self.object(Role::Error, path, within);
                 if inner.is_strong() || inner.errors {
                     words.put(Slot::Wrapped, inner.text(false));
@@ -310,9 +315,14 @@ impl<'a> Reader<'a> {
         let mut texts = Entries::default();
         if role == Role::Top && first == b'{' {
             // A form in a form, if it is lists all the way down.
-            let inner = self.object(Role::Item, &join(path, key), depth);
+            let alone = words.is_blank();
+            let mut inner = self.object(Role::Item, &join(path, key), depth);
             if inner.named && !inner.mixed && !inner.is_item() {
                 inner.finish(&join(path, key), &mut texts);
+            } else if alone && inner.is_strong() && self.lexer.peek() == Some(b'}') {
+                // All there is: it is named after what went wrong.
+                words.put(Slot::Wrapped, inner.text(false));
+                words.adopt(&mut inner);
             }
             words.mixed |= texts.is_empty();
             words.named |= !texts.is_empty();

@@ -157,6 +157,12 @@ impl<'a> Words<'a> {
         self.item || self.is_strong() || self.has_lang && self.has_value()
     }
 
+    /// Returns whether nothing was said yet, nor anything read that says nothing.
+    pub(crate) fn is_blank(&self) -> bool {
+        let nothing = self.code.is_none() && self.more.is_none() && !self.mixed;
+        nothing && self.said.iter().all(Option::is_none)
+    }
+
     fn has_value(&self) -> bool {
         self.more.as_ref().is_some_and(|more| more.value.is_some())
     }
