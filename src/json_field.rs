@@ -55,6 +55,8 @@ pub(crate) enum Field {
     OtherErrors,
     /// `details` and the like, which may hold more than texts.
     Details,
+    /// A code, or details.
+    Issue,
     /// A map of fields, whose strings may be what was submitted.
     Fields,
     /// A map from the name of a rule to a text.
@@ -125,7 +127,9 @@ fn named(key: &str, name: &[u8]) -> Field {
         b"defaultmessage" | b"usermessage" | b"developermessage" | b"localizedmessage"
         | b"displaymessage" | b"exceptionmessage" | b"statusmessage" | b"statustext"
         | b"errorsummary" | b"errortext" | b"errordetail" | b"errorreason" | b"errorstring"
-        | b"errorinfo" | b"messages" | b"summary" | b"explanation" | b"cause" => Field::Text(Slot::Other),
+        | b"errorinfo" | b"messages" | b"diagnostics" | b"summary" | b"explanation" | b"cause" => {
+            Field::Text(Slot::Other)
+        }
 
         b"errors" => Field::Errors,
         b"errorlist" | b"fielderrors" | b"formerrors" | b"validationerrors" | b"modelstate" => {
@@ -136,25 +140,26 @@ fn named(key: &str, name: &[u8]) -> Field {
         | b"invalidparameters" | b"issues" | b"problems" | b"children" | b"errorchain" => {
             Field::Details
         }
+        b"issue" => Field::Issue,
         b"fields" => Field::Fields,
         b"constraints" => Field::Constraints,
 
         b"fault" => Field::Fault,
         b"data" | b"meta" | b"result" | b"response" | b"failure" | b"problem" | b"payload"
         | b"errorresponse" | b"responsestatus" | b"serviceexception" | b"requesterror"
-        | b"apierror" => Field::Wrapper,
+        | b"apierror" | b"json" => Field::Wrapper,
         b"embedded" => Field::Embedded,
 
         b"field" | b"fieldname" | b"loc" | b"param" | b"parameter" | b"property"
         | b"propertypath" | b"propertyname" | b"pointer" | b"attribute" | b"attr" => {
             Field::Place { minor: false }
         }
-        b"name" | b"path" | b"target" => Field::Place { minor: true },
+        b"name" | b"path" | b"target" | b"expression" => Field::Place { minor: true },
         b"resource" => Field::Resource,
 
         b"code" | b"errorcode" | b"errcode" | b"faultcode" | b"scimtype" => Field::Code(Rank::Code),
         b"status" => Field::Code(Rank::Status),
-        b"type" | b"errortype" | b"issue" | b"id" => Field::Code(Rank::Type),
+        b"type" | b"errortype" | b"id" => Field::Code(Rank::Type),
 
         b"extensions" => Field::Extensions,
         b"locations" => Field::Locations,

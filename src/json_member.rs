@@ -123,7 +123,11 @@ impl<'a> Reader<'a> {
                 words.errors |= name == Field::Errors && !texts.is_empty();
                 words.add_details(texts);
             }
-            (Field::Details, b'"' | b'[' | b'{') => {
+            (Field::Issue, b'"') => {
+                let text = self.lexer.string().unwrap_or_default();
+                self.code(words, role, path, Rank::Type, &key, text);
+            }
+            (Field::Details | Field::Issue, b'"' | b'[' | b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Either, path, within, &mut texts);
                 words.add_details(texts);
@@ -143,7 +147,9 @@ impl<'a> Reader<'a> {
                 words.errors |= inner.errors;
                 words.add_details(inner.take_details());
             }
-            (Field::Wrapper | Field::Code(Rank::Status), b'{') if role == Role::Top => {
+            (Field::Wrapper | Field::Code(Rank::Status), b'{')
+                if role == Role::Top || role == Role::Error && &*key == "json" =>
+            {
                 let mut inner = self.object(Role::Error, path, within);
                 if inner.is_strong() || inner.errors {
                     words.put(Slot::Wrapped, inner.text(false));
@@ -254,7 +260,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let steps = self.lexer.clone();
-        if &*key == "loc" || &*key == "path" {
+        if matches!(&*key, "loc" | "path" | "expression") {
             let mut place = String::new();
             self.lexer.open();
             while self.lexer.element() {
@@ -305,6 +311,8 @@ impl<'a> Reader<'a> {
         }
         if role == Role::Either && first == b'"' {
             match self.string() {
+                // The text as such is about nothing in particular.
+                Some(text) if key == "text" => words.more().sentences.push(path, text),
                 Some(text) if text.contains(' ') => {
                     words.more().sentences.push(&join(path, key), text)
                 }
