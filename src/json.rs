@@ -78,9 +78,6 @@ impl<'a> Reader<'a> {
             Some(b'[') => self.array(&mut answer),
             _ => {}
         }
-        if answer.message == answer.code {
-            answer.code = None;
-        }
         answer
     }
 
@@ -158,18 +155,14 @@ fn conclude<'a>(words: &mut Words<'a>, problem: bool) -> Answer<'a> {
         message = words.take_fields().join();
     }
     let aws_type = words.take_aws_type();
+    let mut code = None;
     if message.is_none() && aws_type.is_none() {
         message = words.spoken_code(Rank::Code).or(weak);
-    }
-    let mut code = words.take_code().or(detail_code);
-    if let (Some(text), Some(known)) = (&message, &code) {
-        if text.eq_ignore_ascii_case(known) {
-            code = None;
-        }
+        code = message.clone();
     }
     Answer {
         message,
-        code,
+        code: words.take_code().or(detail_code).or(code),
         aws_type,
     }
 }

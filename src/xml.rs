@@ -43,10 +43,7 @@ pub(crate) fn read(text: &str, status: StatusCode) -> Answer {
         (None, Some(message)) => Some(message),
         (code, None) => plain.or_else(|| code.clone()),
     };
-    Answer {
-        code: code.filter(|code| message.as_ref() != Some(code)),
-        message,
-    }
+    Answer { code, message }
 }
 
 fn walk(text: &str, status: StatusCode) -> Words {

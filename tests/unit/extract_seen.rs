@@ -119,7 +119,23 @@ fn codes_are_the_servers_own() {
             r#"{"error":"not_found","message":"m"}"#,
             Some("not_found"),
         ),
-        (JSON, r#"{"error":"invalid_grant"}"#, None),
+        (JSON, r#"{"error":"invalid_grant"}"#, Some("invalid_grant")),
+        (
+            JSON,
+            r#"{"error":{"code":400,"status":"INVALID_ARGUMENT"}}"#,
+            Some("INVALID_ARGUMENT"),
+        ),
+        (JSON, r#"{"errors":[{"code":"missing"}]}"#, Some("missing")),
+        (
+            "application/x-amz-json-1.1",
+            r#"{"__type":"a#Throttling"}"#,
+            Some("Throttling"),
+        ),
+        (
+            "application/xml",
+            "<Error><Code>NoSuchKey</Code></Error>",
+            Some("NoSuchKey"),
+        ),
         (
             JSON,
             r#"{"code":21211,"message":"m","status":400}"#,
