@@ -61,7 +61,7 @@ pub(crate) fn is_json(text: &str) -> bool {
 /// A document that is being read.
 pub(crate) struct Reader<'a> {
     pub(crate) lexer: Lexer<'a>,
-    status: StatusCode,
+    pub(crate) status: StatusCode,
     nesting: u8,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline(never)]
-    fn cleaned(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
+    pub(crate) fn cleaned(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
         let text = clean(text, self.status)?;
         if !text.starts_with(['{', '[']) {
             return Some(text);

@@ -6,7 +6,9 @@ use crate::{
     json::Reader,
     json_entries::Entries,
     json_field::{Field, Rank, Slot, field},
-    json_phrase::{aws_name, dotted, is_own_number, is_screaming, join, shorten},
+    json_phrase::{
+        aws_name, dotted, is_own_number, is_reason, is_screaming, join, says_more, shorten,
+    },
     json_words::Words,
 };
 
@@ -60,11 +62,29 @@ impl<'a> Reader<'a> {
                     words.put(slot, text);
                 }
                 (Field::Error, b'"') => {
-                    let text = self.string();
-                    words.put(Slot::Error, text);
+                    if let Some(text) = self.lexer.string() {
+                        match says_more(&text, self.status) {
+                            true => words.put(Slot::Error, Some(text)),
+                            false => self.vague(words, text),
+                        }
+                    }
                 }
                 (field, first) => self.member(words, role, path, depth, key, field, first),
             }
+        }
+    }
+
+    /// Reads an `error` that seems to say no more than the status does.
+    #[inline(never)]
+    fn vague(&self, words: &mut Words<'a>, text: Cow<'a, str>) {
+        // In small letters the reason phrase is a code.
+        let is_code = text.bytes().all(|byte| byte.is_ascii_lowercase());
+        if is_code && is_reason(&text, self.status) && !words.has(Slot::Error) {
+            words.repeats_status = true;
+            words.put(Slot::Error, Some(text));
+        } else {
+            let text = self.cleaned(text);
+            words.put(Slot::Error, text);
         }
     }
 

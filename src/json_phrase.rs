@@ -103,7 +103,8 @@ const fn is_around(byte: u8) -> bool {
     matches!(byte, b' ' | b'.' | b':' | b'-' | b'!')
 }
 
-fn is_reason(text: &str, status: StatusCode) -> bool {
+/// Returns whether `text` is the reason phrase of `status`.
+pub(crate) fn is_reason(text: &str, status: StatusCode) -> bool {
     let reason = status.canonical_reason();
     reason.is_some_and(|reason| reason.eq_ignore_ascii_case(text))
 }

@@ -21,6 +21,8 @@ pub(crate) struct Words<'a> {
     /// Whether a text was said that can be no field of a form.
     pub(crate) item: bool,
     pub(crate) has_lang: bool,
+    /// Whether `error` is the reason phrase as a code: it says nothing alone.
+    pub(crate) repeats_status: bool,
     /// Whether it is an error of GraphQL, whose `path` is a place in the answer.
     pub(crate) graphql: bool,
     /// Whether it is one of Google's typed details, whose `reason` is a code.
@@ -171,6 +173,7 @@ impl<'a> Words<'a> {
     pub(crate) fn is_strong(&self) -> bool {
         SLOTS
             .into_iter()
+            .filter(|slot| *slot != Slot::Error || !self.repeats_status)
             .any(|slot| self.has(slot) && !slot.is_weak())
     }
 
@@ -290,6 +293,10 @@ impl<'a> Words<'a> {
                 .into_iter()
                 .filter(|slot| *slot > Slot::Error)
                 .find_map(|slot| self.take_said(slot));
+            if self.repeats_status && beside.is_none() {
+                self.put(slot, Some(text));
+                return None;
+            }
             self.put_code(Rank::Code, text.clone());
             return Some(match beside {
                 Some(beside) if beside.contains(&*text) => beside,

@@ -195,6 +195,18 @@ fn codes_are_the_servers_own() {
 }
 
 #[test]
+fn the_reason_in_small_letters_is_a_code() {
+    for body in [
+        r#"{"error":"conflict","reason":"it has changed"}"#,
+        r#"{"error":"conflict","message":"it has changed"}"#,
+        r#"{"error":"conflict"}"#,
+    ] {
+        let code = of(409, JSON, body).code;
+        assert_eq!(code.as_deref(), Some("conflict"), "{body}");
+    }
+}
+
+#[test]
 fn bodies_in_other_encodings() {
     let wide: Vec<u8> = "\u{feff}{\"message\":\"wide\"}"
         .encode_utf16()
