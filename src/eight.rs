@@ -35,56 +35,6 @@ pub(crate) fn find(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
     inside.map(|inside| bytes.len() - rest.len() + inside)
 }
 
-/// Returns whether `test` holds for every place where there is a `wanted`, from the first on. It may be
-/// asked of one twice.
-#[inline(always)]
-pub(crate) fn all(bytes: &[u8], wanted: u8, test: impl FnMut(usize) -> bool) -> bool {
-    all_marked(bytes, |word| exact_zeros(word ^ all_of(wanted)), test)
-}
-
-/// Returns whether `test` holds for every place where there is neither a letter nor a digit of ASCII,
-/// from the first on. It may be asked of one twice.
-#[inline(always)]
-pub(crate) fn all_others(bytes: &[u8], test: impl FnMut(usize) -> bool) -> bool {
-    let is_other = |word: u64| {
-        let low = word & !HIGH;
-        let is_letter = between(low | all_of(b' '), b'a', b'z');
-        !(is_letter | between(low, b'0', b'9')) & HIGH | word & HIGH
-    };
-    all_marked(bytes, is_other, test)
-}
-
-/// Calls `test` for the places of the bytes whose highest bit `mark` sets, while it holds.
-#[inline(always)]
-fn all_marked(
-    bytes: &[u8],
-    mark: impl Fn(u64) -> u64,
-    mut test: impl FnMut(usize) -> bool,
-) -> bool {
-    let mut all = |mut marked: u64, at: usize| {
-        while marked != 0 {
-            if !test(at + marked.trailing_zeros() as usize / 8) {
-                return false;
-            }
-            marked &= marked - 1;
-        }
-        true
-    };
-    let Some(last) = bytes.last_chunk() else {
-        let join = |word, byte: &u8| word << 8 | u64::from(*byte);
-        let there = (1 << (8 * bytes.len())) - 1;
-        return all(mark(bytes.iter().rev().fold(0, join)) & there, 0);
-    };
-    let mut rest = bytes;
-    while let Some((word, behind)) = rest.split_first_chunk() {
-        if !all(mark(u64::from_le_bytes(*word)), bytes.len() - rest.len()) {
-            return false;
-        }
-        rest = behind;
-    }
-    rest.is_empty() || all(mark(u64::from_le_bytes(*last)), bytes.len() - last.len())
-}
-
 /// Returns whether `test` gives anything but zero for some bytes. It may see a byte more than once.
 #[inline(always)]
 fn any(bytes: &[u8], test: impl Fn(u64) -> u64) -> bool {
@@ -110,17 +60,6 @@ const fn zeros(word: u64) -> u64 {
     word.wrapping_sub(LOW) & !word & HIGH
 }
 
-/// Returns a word in which the highest bit of a byte is set where `word` has a zero, and nothing else.
-const fn exact_zeros(word: u64) -> u64 {
-    let low = !HIGH;
-    !(((word & low) + low) | word | low)
-}
-
-/// Returns the highest bit of each byte that is from `least` to `most`; all are below 0x80.
-const fn between(word: u64, least: u8, most: u8) -> u64 {
-    (word + all_of(0x80 - least)) & !(word + all_of(0x7f - most)) & HIGH
-}
-
 /// Returns zero if every byte is at least `least` and at most `~`. A borrow or a carry into a byte comes
 /// from one that is outside itself.
 const fn outside(word: u64, least: u8) -> u64 {
@@ -129,8 +68,6 @@ const fn outside(word: u64, least: u8) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -147,14 +84,6 @@ mod tests {
                     assert_eq!(has(&bytes, b'<'), byte == b'<');
                     let found = matches!(byte, b'"' | b'\\').then_some(place);
                     assert_eq!(find(&bytes, b'"', b'\\'), found);
-                    let count = if byte == b'a' { length } else { 1 };
-                    let mut places = BTreeSet::new();
-                    let note = |at| {
-                        places.insert(at);
-                        true
-                    };
-                    assert!(all(&bytes, byte, note));
-                    assert_eq!((places.len(), places.contains(&place)), (count, true));
                 }
             }
         }
@@ -169,28 +98,6 @@ mod tests {
             prop_assert_eq!(is_graphic(&bytes), bytes.iter().all(u8::is_ascii_graphic));
             let place = bytes.iter().position(|byte| *byte == wanted || *byte == other);
             prop_assert_eq!(find(&bytes, wanted, other), place);
-            for is_other in [false, true] {
-                let is_meant = |byte: u8| match is_other {
-                    true => !byte.is_ascii_alphanumeric(),
-                    false => byte == wanted,
-                };
-                let mut places = BTreeSet::new();
-                let note = |at| { places.insert(at); true };
-                match is_other {
-                    true => all_others(&bytes, note),
-                    false => all(&bytes, wanted, note),
-                };
-                let expected = (0..bytes.len()).filter(|at| is_meant(bytes[*at]));
-                prop_assert_eq!(&places, &expected.collect::<BTreeSet<_>>());
-                for stop in places {
-                    let before = |at| at < stop;
-                    let is_all = match is_other {
-                        true => all_others(&bytes, before),
-                        false => all(&bytes, wanted, before),
-                    };
-                    prop_assert!(!is_all);
-                }
-            }
         }
     }
 }

@@ -164,16 +164,26 @@ fn body<'a>(
     };
     match decoded {
         Cow::Borrowed(text) => document(status, label, text, rules),
-        Cow::Owned(text) => document(status, label, &text, rules).into_owned(),
+        Cow::Owned(text) => converted(status, label, &text, rules),
     }
 }
 
+/// Reads a body that was decoded into another text.
+#[cold]
+fn converted(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extracted<'static> {
+    document(status, label, text, rules).into_owned()
+}
+
 /// Reads a decoded body.
+#[inline]
 fn document<'a>(status: StatusCode, label: Label, text: &'a str, rules: &Rules) -> Extracted<'a> {
-    let text = match text.as_bytes() {
-        [b'{', ..] => text,
-        _ => behind_guard(text),
-    };
+    if text.starts_with('{') && label == Label::Json {
+        return Extracted {
+            text: Cow::Borrowed(text),
+            ..from_json(status, label, text)
+        };
+    }
+    let text = behind_guard(text);
     let mut extracted = trimmed(status, label, text, rules);
     if matches!(extracted.kind, Kind::Json | Kind::Plain) {
         extracted.text = Cow::Borrowed(text);
@@ -225,6 +235,7 @@ fn trimmed<'a>(status: StatusCode, label: Label, text: &'a str, rules: &Rules) -
     }
 }
 
+#[inline]
 fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted<'_> {
     let answer = json::read(text, label == Label::Problem, status);
     let mut extracted = Extracted {

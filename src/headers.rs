@@ -6,8 +6,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Serialize, Serializer};
 
 use crate::{
+    eight,
     path::REDACTED,
-    text::{cut, is_one_line, one_line, write_cut},
+    text::{cut, one_line, write_cut},
 };
 
 /// How many headers are kept, how much of a name, and how much of a value, in characters.
@@ -169,7 +170,11 @@ impl<'a> Head<'a> {
     pub(crate) fn write_rows(&self, rows: &mut String) {
         let mut shown = self.shown;
         for (name, value) in self.headers.iter().take(HEADERS_CAP) {
-            rows.push_str(cut(name.as_str(), NAME_CAP).0);
+            let name = name.as_str();
+            rows.push_str(match name.len() <= NAME_CAP {
+                true => name,
+                false => cut(name, NAME_CAP).0,
+            });
             rows.push_str(": ");
             match shown & 1 {
                 0 => rows.push_str(REDACTED),
@@ -183,14 +188,13 @@ impl<'a> Head<'a> {
 
 #[inline]
 fn write_value(rows: &mut String, value: &[u8]) {
-    match std::str::from_utf8(value) {
-        Ok(text) if text.len() <= VALUE_CAP && is_one_line(text) => rows.push_str(text),
-        _ => {
-            let text = String::from_utf8_lossy(value);
-            // Writing to a string does not fail.
-            let _ = write_cut(rows, &one_line(&text), VALUE_CAP);
-        }
+    if value.len() <= VALUE_CAP && eight::is_graphic(value) {
+        // All of it is ASCII.
+        return rows.push_str(std::str::from_utf8(value).unwrap_or_default());
     }
+    let text = String::from_utf8_lossy(value);
+    // Writing to a string does not fail.
+    let _ = write_cut(rows, &one_line(&text), VALUE_CAP);
 }
 
 /// The headers that carry the id of a request, the most telling first. The last three carry a trace

@@ -67,22 +67,25 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn answer(mut self, problem: bool) -> Answer<'a> {
-        let mut answer = Answer::default();
         match self.lexer.peek() {
-            Some(b'"') => answer.message = self.string(),
             Some(b'{') => {
                 let mut words = Words::default();
                 self.members(&mut words, Role::Top, "", 0);
-                answer = conclude(&mut words, problem);
+                conclude(&mut words, problem)
             }
-            Some(b'[') => self.array(&mut answer),
-            _ => {}
+            Some(b'"') => Answer {
+                message: self.string(),
+                ..Answer::default()
+            },
+            Some(b'[') => self.array(),
+            _ => Answer::default(),
         }
-        answer
     }
 
     /// Reads a document that is an array: its strings, or the first object that says something.
-    fn array(&mut self, answer: &mut Answer<'a>) {
+    #[inline(never)]
+    fn array(&mut self) -> Answer<'a> {
+        let mut answer = Answer::default();
         let mut texts = Entries::default();
         self.lexer.open();
         while self.lexer.element() {
@@ -92,9 +95,13 @@ impl<'a> Reader<'a> {
                     self.object(Role::Item, "", 1).finish("", &mut first);
                     answer.code = first.code.take();
                     let weak = first.weak.take();
-                    answer.message = first.join().or(weak);
+                    answer.message = first.join();
+                    if answer.message.is_none() {
+                        answer.code = answer.code.or_else(|| weak.clone());
+                        answer.message = weak;
+                    }
                     if answer.message.is_some() {
-                        return;
+                        return answer;
                     }
                 }
                 Some(b'"') if !texts.is_full() => {
@@ -106,6 +113,7 @@ impl<'a> Reader<'a> {
             }
         }
         answer.message = texts.join();
+        answer
     }
 
     /// Reads a string; `None` if it is cut or says nothing.
@@ -147,6 +155,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns what the document says as a whole.
+#[inline(always)]
 fn conclude<'a>(words: &mut Words<'a>, problem: bool) -> Answer<'a> {
     let [weak, detail_code] = words.take_codes_of_details();
     let mut message = words.text(problem);

@@ -105,17 +105,22 @@ const fn is_around(byte: u8) -> bool {
 
 /// Returns whether `text` is the reason phrase of `status`.
 pub(crate) fn is_reason(text: &str, status: StatusCode) -> bool {
-    let reason = status.canonical_reason();
-    reason.is_some_and(|reason| reason.eq_ignore_ascii_case(text))
+    let reason = status.canonical_reason().unwrap_or_default();
+    // Told by the first few letters.
+    let mut letters = reason.bytes().zip(text.bytes());
+    reason.len() == text.len() && letters.all(|(one, other)| one.eq_ignore_ascii_case(&other))
 }
 
 /// Returns whether `text` is a name for machines rather than a sentence: `invalid_grant`.
 pub(crate) fn is_code(text: &str) -> bool {
     text.len() <= 80
         && text.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.:/#".contains(&byte))
+        && text.bytes().all(is_of_code)
+}
+
+/// Returns whether a name for machines may hold this.
+const fn is_of_code(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | b'#')
 }
 
 /// Returns whether `text` is a code that cannot be taken for a word: `RESOURCE_EXHAUSTED`.
@@ -152,9 +157,7 @@ pub(crate) fn shorten(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     let code = text.len() <= 80
         && !text.is_empty()
         && !text.eq_ignore_ascii_case("error")
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.:/#".contains(&byte))
+        && text.bytes().all(is_of_code)
         && !text.starts_with("about:");
     code.then_some(text)
 }

@@ -49,6 +49,7 @@ mod excerpt;
 mod extract;
 mod form;
 mod grpc;
+mod harmless;
 mod headers;
 mod hint;
 mod hook;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{eight, secret_shape};
+use crate::{harmless::is_harmless_path, secret_shape};
 
 /// What stands for a secret in everything we print.
 pub(crate) const REDACTED: &str = "[redacted]";
@@ -38,24 +38,11 @@ pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
 /// Returns whether no segment can be a secret, by its length and its first letters, as in most paths.
 #[inline]
 pub(crate) fn is_plain(path: &[u8]) -> bool {
-    let mut start = 0;
-    // A slash that is seen again is behind the start of the segment by then.
-    let are_plain = eight::all(path, b'/', |slash| {
-        let is_short = slash.saturating_sub(start) < MIXED;
-        start = slash + 1;
-        is_short && may_begin(path.get(start..).unwrap_or_default())
-    });
-    are_plain && may_begin(path) && path.len() - start < MIXED
-}
-
-/// Returns whether a segment may begin like this and be no secret.
-#[inline]
-fn may_begin(segment: &[u8]) -> bool {
-    let [first, second, ..] = segment else {
-        return true;
+    let are_short = || {
+        path.split(|byte| *byte == b'/')
+            .all(|segment| segment.len() < MIXED)
     };
-    let is_bot = first | 0x20 == b'b' && second | 0x20 == b'o';
-    !is_bot && (*second == b'/' || !secret_shape::may_start(*first, Some(*second)))
+    is_harmless_path(path) && (path.len() < MIXED || are_short())
 }
 
 /// Returns what may stay in front of the mark if `segment` looks like a secret, else `None`.

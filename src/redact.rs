@@ -5,20 +5,15 @@ use std::borrow::Cow;
 use http::Uri;
 
 use crate::{
-    eight,
-    path::REDACTED,
-    redact_needles::Needles,
-    redact_pass::{KINDS, Kind, Pass},
-    secret_shape,
-    secrets::Secrets,
-    target::Address,
+    harmless::is_harmless, path::REDACTED, redact_needles::Needles, redact_pass::Pass,
+    secrets::Secrets, target::Address,
 };
 
 /// Returns `text` without secrets, each replaced by `[redacted]`.
 ///
 /// What goes: what this request sent (the credentials in `secrets`; the query's values, the userinfo
 /// and the secret segments of the path of `uri`), as whole tokens of 8 or more characters, raw,
-/// percent-decoded and as JSON escapes them; what looks like a credential ([`secret_shape`]); the values of
+/// percent-decoded and as JSON escapes them; what looks like a credential ([`secret_shape`](crate::secret_shape)); the values of
 /// JSON members and parameters that are called `password`, `token` and the like, or that echo the
 /// request; and of every URL or reference the userinfo, the query and the fragment.
 ///
@@ -58,25 +53,7 @@ impl<'s> Scrubber<'s> {
     /// look at each byte.
     #[inline]
     pub(crate) fn is_harmless(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        let is_space = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b' ');
-        let may_begin = |at: usize| match bytes.get(at) {
-            Some(first) => !secret_shape::may_start(*first, bytes.get(at + 1).copied()),
-            None => true,
-        };
-        if self.is_needed() || is_space(bytes.first()) || is_space(bytes.last()) {
-            return false;
-        }
-        may_begin(0)
-            && eight::all_others(bytes, |at| {
-                let kind = bytes.get(at).map(|byte| KINDS[usize::from(*byte)]);
-                match kind {
-                    Some(Kind::Word) => true,
-                    Some(Kind::Space) => !is_space(bytes.get(at + 1)) && may_begin(at + 1),
-                    Some(Kind::Plain) => may_begin(at + 1),
-                    _ => false,
-                }
-            })
+        !self.is_needed() && is_harmless(text)
     }
 
     /// Returns `text` without secrets: see [`scrub`].

@@ -8,7 +8,13 @@ use crate::text::is_word;
 /// are told by them.
 #[inline]
 pub(crate) fn may_start(first: u8, second: Option<u8>) -> bool {
-    second.is_some_and(|second| SECONDS[usize::from(first)] & bit(second) != 0)
+    second.is_some_and(|second| begins(first, second))
+}
+
+/// As [`may_start`], of two bytes.
+#[inline]
+pub(crate) const fn begins(first: u8, second: u8) -> bool {
+    SECONDS[first as usize] & bit(second) != 0
 }
 
 /// By the first byte of a word, a bit for each second byte of what [`secret_at`] looks for.

@@ -126,6 +126,7 @@ fn codes_are_the_servers_own() {
             Some("INVALID_ARGUMENT"),
         ),
         (JSON, r#"{"errors":[{"code":"missing"}]}"#, Some("missing")),
+        (JSON, r#"[{"errorCode":"MISSING"}]"#, Some("MISSING")),
         (
             "application/x-amz-json-1.1",
             r#"{"__type":"a#Throttling"}"#,
