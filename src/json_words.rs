@@ -298,8 +298,14 @@ impl<'a> Words<'a> {
                 return None;
             }
             self.put_code(Rank::Code, text.clone());
+            // A word may be part of any sentence.
+            let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase());
+            let says = |beside: &str| match is_word {
+                true => beside.starts_with(&*text),
+                false => beside.contains(&*text),
+            };
             return Some(match beside {
-                Some(beside) if beside.contains(&*text) => beside,
+                Some(beside) if says(&beside) => beside,
                 Some(beside) => Cow::Owned(format!("{text}: {beside}")),
                 None => text,
             });
