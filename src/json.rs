@@ -34,8 +34,20 @@ pub(crate) fn read(text: &str, problem: bool, status: StatusCode) -> Answer<'_> 
         lexer: Lexer::new(text),
         status,
         nesting: 0,
+        graphql: false,
     }
     .answer(problem)
+}
+
+/// As [`read`], of an answer of GraphQL with a good status.
+pub(crate) fn read_graphql(text: &str) -> Answer<'_> {
+    Reader {
+        lexer: Lexer::new(text),
+        status: StatusCode::OK,
+        nesting: 0,
+        graphql: true,
+    }
+    .answer(false)
 }
 
 /// Returns whether an unlabelled text is JSON, by how it begins: `[error] it broke` is not.
@@ -63,6 +75,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) lexer: Lexer<'a>,
     pub(crate) status: StatusCode,
     nesting: u8,
+    /// Whether every error has for its `path` a place in the answer.
+    pub(crate) graphql: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -144,6 +158,7 @@ impl<'a> Reader<'a> {
                 lexer: Lexer::new(&text),
                 status: self.status,
                 nesting: self.nesting + 1,
+                graphql: false,
             };
             if let Some(message) = inner.answer(false).message {
                 return Some(Cow::Owned(message.into_owned()));

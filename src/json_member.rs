@@ -203,6 +203,7 @@ impl<'a> Reader<'a> {
                 }
             }
             (Field::Resource, b'"') => words.more().resource = self.lexer.string(),
+            (Field::Place { minor: true }, _) if self.graphql => self.lexer.skip(),
             (Field::Place { minor }, b'"' | b'[') => {
                 self.place(words, role, path, depth, key, minor);
             }
