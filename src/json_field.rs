@@ -137,9 +137,8 @@ fn named(key: &str, name: &[u8]) -> Field {
         }
         b"details" | b"errordetails" | b"causes" | b"errorcauses" | b"causedby" | b"rootcause"
         | b"suberrors" | b"fieldviolations" | b"violations" | b"invalidparams"
-        | b"invalidparameters" | b"issues" | b"problems" | b"children" | b"errorchain" => {
-            Field::Details
-        }
+        | b"invalidparameters" | b"issues" | b"problems" | b"reasons" | b"children"
+        | b"errorchain" => Field::Details,
         b"issue" => Field::Issue,
         b"fields" => Field::Fields,
         b"constraints" => Field::Constraints,
