@@ -231,6 +231,8 @@ impl<'a> Reader<'a> {
         let fits = match (rank, role) {
             (Rank::Status, Role::Top) => false,
             (Rank::Status, _) => is_screaming(&text),
+            // One with digits is that of the request, and another each time.
+            (Rank::Type, _) if key == "id" => !text.bytes().any(|byte| byte.is_ascii_digit()),
             _ => true,
         };
         if let Some(code) = shorten(text).filter(|_| fits) {

@@ -143,6 +143,12 @@ fn codes_are_the_servers_own() {
             Some("21211"),
         ),
         (JSON, r#"{"code":400,"message":"m"}"#, None),
+        (
+            JSON,
+            r#"{"id":"not_found","message":"m"}"#,
+            Some("not_found"),
+        ),
+        (JSON, r#"{"id":"8c1f-77d0","message":"m"}"#, None),
         (JSON, r#"{"code":"400","message":"m"}"#, None),
         (JSON, r#"{"code":"E7","message":"m"}"#, Some("E7")),
         (
