@@ -326,7 +326,8 @@ impl<'a> Reader<'a> {
         };
         let is_text = is_text && !(role == Role::Top && field(key) == Field::Wrapper);
         // Beside a text that says what went wrong, no member is taken for a field.
-        let is_text = is_text && !words.is_item();
+        // What a typed detail links to is help, not a text.
+        let is_text = is_text && !words.is_item() && !(words.typed && key == "links");
         if !is_text || !words.has_room_for_fields() || key.starts_with("$serde_json") {
             words.mixed |= matches!(first, b'"' | b'{') || role == Role::Either && first != b'n';
             self.lexer.skip();
