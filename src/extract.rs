@@ -292,6 +292,13 @@ fn is_page(prefix: &[u8]) -> bool {
     if start.first() != Some(&b'<') {
         return false;
     }
+    const DOCTYPE: &[u8] = b"<!doctype html";
+    if start
+        .get(..DOCTYPE.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(DOCTYPE))
+    {
+        return true;
+    }
     let start = start.get(..start.len().min(512)).unwrap_or_default();
     let text = match std::str::from_utf8(start) {
         Ok(text) => text,

@@ -7,7 +7,6 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     eight,
-    path::REDACTED,
     text::{cut, one_line, write_cut},
 };
 
@@ -175,12 +174,14 @@ impl<'a> Head<'a> {
                 true => name,
                 false => cut(name, NAME_CAP).0,
             });
-            rows.push_str(": ");
             match shown & 1 {
-                0 => rows.push_str(REDACTED),
-                _ => write_value(rows, value.as_bytes()),
+                0 => rows.push_str(": [redacted]\n"),
+                _ => {
+                    rows.push_str(": ");
+                    write_value(rows, value.as_bytes());
+                    rows.push('\n');
+                }
             }
-            rows.push('\n');
             shown >>= 1;
         }
     }

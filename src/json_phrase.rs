@@ -119,8 +119,18 @@ pub(crate) fn is_code(text: &str) -> bool {
 }
 
 /// Returns whether a name for machines may hold this.
-const fn is_of_code(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | b'#')
+fn is_of_code(byte: u8) -> bool {
+    const OF_CODE: [bool; 256] = {
+        let mut bytes = [false; 256];
+        let mut byte: u8 = 0;
+        while byte < 0x80 {
+            let is_sign = matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | b'#');
+            bytes[byte as usize] = byte.is_ascii_alphanumeric() || is_sign;
+            byte += 1;
+        }
+        bytes
+    };
+    OF_CODE[usize::from(byte)]
 }
 
 /// Returns whether `text` is a code that cannot be taken for a word: `RESOURCE_EXHAUSTED`.

@@ -1,6 +1,9 @@
 //! The one line of a diagnosis, and the report of several.
 
-use std::fmt::{self, Write};
+use std::{
+    fmt::{self, Write},
+    sync::OnceLock,
+};
 
 use http::{Method, StatusCode};
 
@@ -54,8 +57,7 @@ pub(crate) fn prepare(
             line.push_str(method);
             line.push(' ');
             line.push_str(path);
-            // Writing to a string does not fail.
-            let _ = write_opening(line, status);
+            line.push_str(opening(status));
         });
     }
     match message {
@@ -168,7 +170,7 @@ impl<'a> Message<'a> {
         text_cap: usize,
     ) -> fmt::Result {
         write_endpoint(out, &diagnosis.endpoint, path_cap)?;
-        write_opening(out, answered(diagnosis))?;
+        out.write_str(opening(answered(diagnosis)))?;
         write_cut(out, self.text, text_cap)?;
         self.write_end(out, diagnosis)
     }
@@ -181,7 +183,7 @@ impl<'a> Message<'a> {
     /// Returns the width of everything but the endpoint and the message itself.
     fn frame_width(&self, diagnosis: &Diagnosis) -> usize {
         counted(|out| {
-            write_opening(out, answered(diagnosis))?;
+            out.write_str(opening(answered(diagnosis)))?;
             self.write_end(out, diagnosis)
         })
         .unwrap_or_default()
@@ -193,18 +195,25 @@ fn answered(diagnosis: &Diagnosis) -> Option<StatusCode> {
     diagnosis.status().filter(|_| diagnosis.cause.is_none())
 }
 
-/// Writes what stands between the endpoint and the message.
-fn write_opening(out: &mut (impl Write + ?Sized), answered: Option<StatusCode>) -> fmt::Result {
+/// Returns what stands between the endpoint and the message; of an answer made once for each status.
+fn opening(answered: Option<StatusCode>) -> &'static str {
+    static OPENINGS: [OnceLock<Box<str>>; 1000] = [const { OnceLock::new() }; 1000];
+    const UNANSWERED: &str = " failed: ";
     let Some(status) = answered else {
-        return out.write_str(" failed: ");
+        return UNANSWERED;
     };
-    out.write_str(" failed (")?;
-    out.write_str(status.as_str())?;
-    if let Some(reason) = status.canonical_reason() {
-        out.write_str(" ")?;
-        out.write_str(reason)?;
-    }
-    out.write_str("): ")
+    // No status has more than three digits.
+    let place = OPENINGS.get(usize::from(status.as_u16()));
+    place.map_or(UNANSWERED, |place| {
+        place.get_or_init(|| match status.canonical_reason() {
+            Some(reason) => format!(
+                " failed ({status_code} {reason}): ",
+                status_code = status.as_str()
+            )
+            .into(),
+            None => format!(" failed ({}): ", status.as_str()).into(),
+        })
+    })
 }
 
 /// Returns what stands in the line of an answer that says nothing.

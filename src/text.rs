@@ -83,11 +83,6 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-/// Returns whether [`one_line`] would leave `text` as it is.
-pub(crate) fn is_one_line(text: &str) -> bool {
-    is_plain_line(text) || clean_len(text) == text.len()
-}
-
 /// Returns whether `text` is printable ASCII with single spaces inside, as most texts are.
 fn is_plain_line(text: &str) -> bool {
     let bytes = text.as_bytes();

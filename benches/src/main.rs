@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         [] => table::print(),
         ["sizes"] => table::sizes(),
         ["failing"] => failing::print(),
+        ["failing", body] => failing::print_times(body),
         ["failing", way, body, calls] => failing::run_case(way, body, calls),
         ["scaling"] => scaling::print(),
         ["scaling", axis, name, size, calls] => scaling::run_case(axis, name, size, calls),
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
         ["case", name, shape, pending, calls] => measure::run_case(name, shape, pending, calls),
         _ => {
             eprintln!(
-                "usage: [failing | scaling | sizes | gate [--write] | case NAME SHAPE PENDING CALLS]\n\
+                "usage: [failing [BODY] | scaling | sizes | gate [--write] | case NAME SHAPE PENDING CALLS]\n\
                  over sockets: cargo run --release -p {} --features loopback --bin loopback",
                 env!("CARGO_PKG_NAME")
             );

@@ -101,7 +101,12 @@ impl<B: Body> Body for ResponseBody<B> {
         if *this.is_done {
             return Poll::Ready(None);
         }
-        let StateProj::Plain { body } = this.state.project() else {
+        let rest = match this.state.project() {
+            StateProj::Plain { body } => Some(body),
+            StateProj::Peeked { body } => body.as_mut().rest(),
+            StateProj::Watched { .. } => None,
+        };
+        let Some(body) = rest else {
             return self.poll_other(cx);
         };
         // Handed on arm by arm: a frame that was looked at as a whole is moved twice.

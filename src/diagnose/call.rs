@@ -139,7 +139,7 @@ impl Call {
         }
     }
 
-    /// Diagnoses an answer whose status is a failure.
+    /// Diagnoses an answer whose status is a failure, and tells the log.
     pub(super) fn failing(&self, parts: &Parts, prefix: &Prefix<'_>) -> Diagnosis {
         let rules = Rules {
             plain_text: self.config.plain_text,
@@ -156,6 +156,7 @@ impl Call {
                 .log
                 .emit_body(&diagnosis, &scrubber.scrub(&body));
         }
+        self.log(&diagnosis);
         diagnosis
     }
 

@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use http::{Extensions, Response, response::Parts};
+use http::{Response, response::Parts};
 use http_body::Body;
 
 use super::{
@@ -14,10 +14,7 @@ use super::{
     peeked::{Peeked, Prefix},
     trailers::Trailers,
 };
-use crate::{
-    diagnosis::{Diagnosed, Diagnosis},
-    error::BoxError,
-};
+use crate::{diagnosis::Diagnosed, error::BoxError};
 
 /// A call, and the body of its answer while that is read ahead.
 pub(crate) struct Looking<B: Body> {
@@ -139,13 +136,6 @@ fn refuse<B: Body>(
     }
 }
 
-/// Tells the log of a failing response, and leaves the diagnosis in its extensions.
-#[inline(always)]
-fn note(call: &Call, diagnosis: Diagnosis, extensions: &mut Extensions) {
-    call.log(&diagnosis);
-    extensions.insert(diagnosis);
-}
-
 /// Decides what becomes of a response whose body nobody has touched yet.
 #[inline(always)]
 fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
@@ -160,7 +150,8 @@ fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
             let (mut head, body) = response.into_parts();
             match call.in_headers(&head) {
                 Some(diagnosis) => {
-                    note(call, diagnosis, &mut head.extensions);
+                    call.log(&diagnosis);
+                    head.extensions.insert(diagnosis);
                     Step::Failing(Response::from_parts(head, ResponseBody::plain(body)))
                 }
                 None => Step::Watched(head, body),
@@ -172,7 +163,7 @@ fn answered<B: Body>(call: &Call, response: Response<B>) -> Step<B> {
         Look::Failing { reads } if !reads || response.body().is_end_stream() => {
             let (mut head, body) = response.into_parts();
             let diagnosis = call.failing(&head, &Prefix::EMPTY);
-            note(call, diagnosis, &mut head.extensions);
+            head.extensions.insert(diagnosis);
             Step::Failing(Response::from_parts(head, ResponseBody::plain(body)))
         }
         Look::Failing { .. } | Look::IntoBody => {
@@ -196,9 +187,12 @@ fn read<B: Body>(call: &Call, reading: Reading<B>) -> Option<(Response<ResponseB
     } = reading;
     let (head, has_failed) = body.as_mut().finish(|head, prefix| {
         if is_failing {
-            note(call, call.failing(head, prefix), &mut head.extensions);
+            // Straight into its place: it is too large to be moved for nothing.
+            let diagnosis = call.failing(head, prefix);
+            head.extensions.insert(diagnosis);
         } else if let Some(diagnosis) = call.inspected(head, prefix) {
-            note(call, diagnosis, &mut head.extensions);
+            call.log(&diagnosis);
+            head.extensions.insert(diagnosis);
         } else {
             return false;
         }

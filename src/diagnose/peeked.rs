@@ -198,6 +198,14 @@ impl<B: Body> Peeked<B> {
         }
     }
 
+    /// Returns the rest of the body once all that was read is handed on.
+    #[inline]
+    pub(super) fn rest(self: Pin<&mut Self>) -> Option<Pin<&mut B>> {
+        let this = self.project();
+        let is_rest = this.first.is_none() && this.more.is_empty();
+        is_rest.then_some(this.body)
+    }
+
     fn next(&self) -> Option<&Seen<B>> {
         self.first.as_ref().or_else(|| self.more.front())
     }
