@@ -9,10 +9,10 @@ use http::StatusCode;
 
 use crate::{
     json_entries::Entries,
-    json_field::Rank,
+    json_field::{Rank, Slot},
     json_lexer::Lexer,
     json_member::Role,
-    json_phrase::{clean, says_more},
+    json_phrase::{clean, is_reason, says_more},
     json_words::Words,
 };
 
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline(never)]
-    pub(crate) fn cleaned(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
+    fn cleaned(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
         let text = clean(text, self.status)?;
         if !text.starts_with(['{', '[']) {
             return Some(text);
@@ -166,6 +166,20 @@ impl<'a> Reader<'a> {
         }
         // Brackets that hold no JSON are a person's.
         (!is_json(&text)).then_some(text)
+    }
+
+    /// Reads an `error` that seems to say no more than the status does.
+    #[inline(never)]
+    pub(crate) fn vague(&self, words: &mut Words<'a>, text: Cow<'a, str>) {
+        // In small letters the reason phrase is a code.
+        let is_code = text.bytes().all(|byte| byte.is_ascii_lowercase());
+        if is_code && is_reason(&text, self.status) && !words.has(Slot::Error) {
+            words.repeats_status = true;
+            words.put(Slot::Error, Some(text));
+        } else {
+            let text = self.cleaned(text);
+            words.put(Slot::Error, text);
+        }
     }
 }
 

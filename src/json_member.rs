@@ -6,9 +6,7 @@ use crate::{
     json::Reader,
     json_entries::Entries,
     json_field::{Field, Rank, Slot, field},
-    json_phrase::{
-        aws_name, dotted, is_own_number, is_reason, is_screaming, join, says_more, shorten,
-    },
+    json_phrase::{aws_name, dotted, is_own_number, is_screaming, join, says_more, shorten},
     json_words::Words,
 };
 
@@ -71,20 +69,6 @@ impl<'a> Reader<'a> {
                 }
                 (field, first) => self.member(words, role, path, depth, key, field, first),
             }
-        }
-    }
-
-    /// Reads an `error` that seems to say no more than the status does.
-    #[inline(never)]
-    fn vague(&self, words: &mut Words<'a>, text: Cow<'a, str>) {
-        // In small letters the reason phrase is a code.
-        let is_code = text.bytes().all(|byte| byte.is_ascii_lowercase());
-        if is_code && is_reason(&text, self.status) && !words.has(Slot::Error) {
-            words.repeats_status = true;
-            words.put(Slot::Error, Some(text));
-        } else {
-            let text = self.cleaned(text);
-            words.put(Slot::Error, text);
         }
     }
 
@@ -198,6 +182,7 @@ impl<'a> Reader<'a> {
             }
             (Field::Code(rank), b'-' | b'0'..=b'9') => {
                 let number = self.lexer.scalar();
+                words.has_status |= rank == Rank::Code && number == self.status.as_str();
                 if rank == Rank::Code && is_own_number(number) {
                     words.put_code(Rank::Number, Cow::Borrowed(number));
                 }
@@ -351,7 +336,7 @@ impl<'a> Reader<'a> {
             let mut inner = self.object(Role::Item, &join(path, key), depth);
             if inner.named && !inner.mixed && !inner.is_item() {
                 inner.finish(&join(path, key), &mut texts);
-            } else if alone && inner.is_strong() && self.lexer.peek() == Some(b'}') {
+            } else if alone && inner.is_error(key) && self.lexer.peek() == Some(b'}') {
                 // All there is: it is named after what went wrong.
                 words.put(Slot::Wrapped, inner.text(false));
                 words.adopt(&mut inner);

@@ -27,6 +27,8 @@ pub(crate) struct Words<'a> {
     pub(crate) graphql: bool,
     /// Whether it is one of Google's typed details, whose `reason` is a code.
     pub(crate) typed: bool,
+    /// Whether its code is the status of the answer.
+    pub(crate) has_status: bool,
     place: Option<(bool, Cow<'a, str>)>,
     code: Option<(Rank, Cow<'a, str>)>,
     /// Most objects have none of these, and need not even a place for them.
@@ -163,6 +165,15 @@ impl<'a> Words<'a> {
     pub(crate) fn is_blank(&self) -> bool {
         let nothing = self.code.is_none() && self.more.is_none() && !self.mixed;
         nothing && self.said.iter().all(Option::is_none)
+    }
+
+    /// Returns whether an object named `key` is an error rather than what the call was about: it has a
+    /// code, or a name to tell by.
+    pub(crate) fn is_error(&self, key: &str) -> bool {
+        let key = key.to_ascii_lowercase();
+        let is_named = ["error", "fault", "exception"].map(|name| key.contains(name));
+        let is_coded = self.has_status || self.own_code().is_some();
+        self.is_strong() && (is_coded || is_named.contains(&true))
     }
 
     fn has_value(&self) -> bool {
