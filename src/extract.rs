@@ -136,7 +136,7 @@ impl Extracted<'_> {
     /// Puts the type of an error before its message.
     fn prefix(&mut self, name: &str) {
         self.message = Some(match self.message.take() {
-            Some(message) if message.starts_with(name) => message,
+            Some(message) if json_phrase::begins_with(&message, name) => message,
             Some(message) => Cow::Owned(format!("{name}: {message}")),
             None => Cow::Owned(name.to_owned()),
         });

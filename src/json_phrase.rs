@@ -133,6 +133,12 @@ fn is_of_code(byte: u8) -> bool {
     OF_CODE[usize::from(byte)]
 }
 
+/// Returns whether `code`, and no longer word, stands at the beginning of `text`.
+pub(crate) fn begins_with(text: &str, code: &str) -> bool {
+    let behind = text.strip_prefix(code).map(str::as_bytes);
+    behind.is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_alphanumeric))
+}
+
 /// Returns whether `text` is a code that cannot be taken for a word: `RESOURCE_EXHAUSTED`.
 pub(crate) fn is_screaming(text: &str) -> bool {
     let screams = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
