@@ -78,9 +78,10 @@ impl Answering {
                     format!(r#"{{"known":[{items}],"message":"no module named 'billing'"}}"#),
                 )
             }
-            "html 1m" => {
+            "html 1m" | "html 16k" | "html 64k" | "html 256k" => {
                 let row = "<tr><td>nothing here</td><td>or here</td></tr>\n";
-                let rows = row.repeat(1024 * 1024 / row.len());
+                let n: usize = match name { "html 1m" => 1024, "html 16k" => 15, "html 64k" => 63, _ => 255 };
+                let rows = row.repeat(n * 1024 / row.len());
                 ("text/html", format!("<!DOCTYPE html>\n<html><body><table>\n{rows}"))
             }
             "empty" => ("application/json", String::new()),

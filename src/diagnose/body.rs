@@ -109,19 +109,11 @@ impl<B: Body> Body for ResponseBody<B> {
         let Some(body) = rest else {
             return self.poll_other(cx);
         };
-        // Handed on arm by arm: a frame that was looked at as a whole is moved twice.
-        match body.poll_frame(cx) {
-            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
-            Poll::Ready(Some(Err(error))) => {
-                *this.is_done = true;
-                Poll::Ready(Some(Err(error)))
-            }
-            Poll::Ready(None) => {
-                *this.is_done = true;
-                Poll::Ready(None)
-            }
-            Poll::Pending => Poll::Pending,
+        let polled = body.poll_frame(cx);
+        if let Poll::Ready(None | Some(Err(_))) = &polled {
+            *this.is_done = true;
         }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
