@@ -78,7 +78,12 @@ fn says_what_a_person_wants_to_read_of_services() {
 
 #[test]
 fn says_what_a_person_wants_to_read_of_rarer_kinds() {
-    check(include_str!("bodies/rarer.txt"), 5);
+    check(include_str!("bodies/rarer.txt"), 42);
+}
+
+#[test]
+fn says_what_a_person_wants_to_read_of_systems() {
+    check(include_str!("bodies/systems.txt"), 31);
 }
 
 #[test]
