@@ -5,7 +5,7 @@ use std::{
     future::{Future, Ready, ready},
     hint::black_box,
     ops::Range,
-    pin::pin,
+    pin::{Pin, pin},
     process::ExitCode,
     task::{Context, Poll, Waker},
     time::Duration,
@@ -13,7 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
-use http_body::Body;
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region};
 use tower::{Layer, Service};
@@ -78,10 +78,9 @@ impl Answering {
                     format!(r#"{{"known":[{items}],"message":"no module named 'billing'"}}"#),
                 )
             }
-            "html 1m" | "html 16k" | "html 64k" | "html 256k" => {
+            "html 1m" => {
                 let row = "<tr><td>nothing here</td><td>or here</td></tr>\n";
-                let n: usize = match name { "html 1m" => 1024, "html 16k" => 15, "html 64k" => 63, _ => 255 };
-                let rows = row.repeat(n * 1024 / row.len());
+                let rows = row.repeat(1024 * 1024 / row.len());
                 ("text/html", format!("<!DOCTYPE html>\n<html><body><table>\n{rows}"))
             }
             "empty" => ("application/json", String::new()),
@@ -105,17 +104,44 @@ impl Answering {
     }
 }
 
-impl Service<Request<()>> for Answering {
-    type Response = Response<Framed>;
+/// A body whose frames come out of a call, as those of every client do. What is inlined into the loop that
+/// drains it hands its frames on in registers, and nothing that stands between the two could be compared
+/// with that.
+#[derive(Clone)]
+struct Called(Framed);
+
+impl Body for Called {
+    type Data = Bytes;
     type Error = Infallible;
-    type Future = Ready<Result<Response<Framed>, Infallible>>;
+
+    #[inline(never)]
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.0).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+impl Service<Request<()>> for Answering {
+    type Response = Response<Called>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<Called>, Infallible>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, _: Request<()>) -> Self::Future {
-        let mut response = Response::new(Framed(self.body.clone()));
+        let mut response = Response::new(Called(Framed(self.body.clone())));
         *response.status_mut() = StatusCode::NOT_FOUND;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.kind));

@@ -88,6 +88,17 @@ impl<B: Body> ResponseBody<B> {
     }
 }
 
+/// Polls `body`, and notes its end. By itself, so that the frame is written where the caller wants it and
+/// not moved again.
+#[inline(always)]
+fn poll_through<B: Body>(body: Pin<&mut B>, is_done: &mut bool, cx: &mut Context<'_>) -> Polled<B> {
+    let polled = body.poll_frame(cx);
+    if let Poll::Ready(None | Some(Err(_))) = &polled {
+        *is_done = true;
+    }
+    polled
+}
+
 impl<B: Body> Body for ResponseBody<B> {
     type Data = B::Data;
     type Error = B::Error;
@@ -109,11 +120,7 @@ impl<B: Body> Body for ResponseBody<B> {
         let Some(body) = rest else {
             return self.poll_other(cx);
         };
-        let polled = body.poll_frame(cx);
-        if let Poll::Ready(None | Some(Err(_))) = &polled {
-            *this.is_done = true;
-        }
-        polled
+        poll_through(body, this.is_done, cx)
     }
 
     fn is_end_stream(&self) -> bool {
