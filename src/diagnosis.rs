@@ -67,7 +67,7 @@ impl Diagnosis {
         self.texts.get(Text::Message)
     }
 
-    /// Returns the server's own error code.
+    /// Returns the server's own error code. If the server said nothing else, it is the message too.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.texts.get(Text::Code)

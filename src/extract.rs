@@ -14,7 +14,7 @@ use crate::{charset, eight, form, headers::Labels, html, json, json_phrase, sse,
 pub(crate) struct Extracted<'a> {
     /// The server's own words, trimmed, at most 4 KiB; never blank, never the reason phrase.
     pub(crate) message: Option<Cow<'a, str>>,
-    /// The server's own error code, if it has one that is not the message.
+    /// The server's own error code, which may be all that it says.
     pub(crate) code: Option<Cow<'a, str>>,
     pub(crate) kind: Kind,
     /// The body itself, decoded, if it is of a kind that may be shown; else empty.
@@ -136,13 +136,11 @@ impl Extracted<'_> {
     /// Puts the type of an error before its message.
     fn prefix(&mut self, name: &str) {
         self.message = Some(match self.message.take() {
-            Some(message) if message.starts_with(name) => message,
+            Some(message) if json_phrase::begins_with(&message, name) => message,
             Some(message) => Cow::Owned(format!("{name}: {message}")),
             None => Cow::Owned(name.to_owned()),
         });
-        if self.message.as_deref() != Some(name) {
-            self.code = Some(Cow::Owned(name.to_owned()));
-        }
+        self.code = Some(Cow::Owned(name.to_owned()));
     }
 }
 

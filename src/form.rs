@@ -38,6 +38,7 @@ pub(crate) fn read(text: &str, status: StatusCode) -> (Option<String>, Option<St
             (Some(format!("{code}: {text}")), Some(code))
         }
         (Some(code), Some(text)) if is_code(&code) => (Some(text), Some(code)),
+        (Some(code), None) if is_code(&code) => (Some(code.clone()), Some(code)),
         (Some(text), _) | (None, Some(text)) => (Some(text), None),
         (None, None) => (None, None),
     }
@@ -87,7 +88,11 @@ mod tests {
                 Some("invalid_grant"),
             ),
             ("error_description=gone&error=&x=y", Some("gone"), None),
-            ("error=access_denied", Some("access_denied"), None),
+            (
+                "error=access_denied",
+                Some("access_denied"),
+                Some("access_denied"),
+            ),
             ("error=a%zz%&b", Some("a%zz%"), None),
             ("error=%ff%fe", Some("\u{fffd}\u{fffd}"), None),
             ("access_token=SECRET&scope=a", None, None),

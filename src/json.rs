@@ -9,10 +9,10 @@ use http::StatusCode;
 
 use crate::{
     json_entries::Entries,
-    json_field::Rank,
+    json_field::{Rank, Slot},
     json_lexer::Lexer,
     json_member::Role,
-    json_phrase::{clean, says_more},
+    json_phrase::{clean, is_reason, says_more},
     json_words::Words,
 };
 
@@ -34,8 +34,20 @@ pub(crate) fn read(text: &str, problem: bool, status: StatusCode) -> Answer<'_> 
         lexer: Lexer::new(text),
         status,
         nesting: 0,
+        graphql: false,
     }
     .answer(problem)
+}
+
+/// As [`read`], of an answer of GraphQL with a good status.
+pub(crate) fn read_graphql(text: &str) -> Answer<'_> {
+    Reader {
+        lexer: Lexer::new(text),
+        status: StatusCode::OK,
+        nesting: 0,
+        graphql: true,
+    }
+    .answer(false)
 }
 
 /// Returns whether an unlabelled text is JSON, by how it begins: `[error] it broke` is not.
@@ -61,8 +73,10 @@ pub(crate) fn is_json(text: &str) -> bool {
 /// A document that is being read.
 pub(crate) struct Reader<'a> {
     pub(crate) lexer: Lexer<'a>,
-    status: StatusCode,
+    pub(crate) status: StatusCode,
     nesting: u8,
+    /// Whether every error has for its `path` a place in the answer.
+    pub(crate) graphql: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -95,9 +109,10 @@ impl<'a> Reader<'a> {
                     self.object(Role::Item, "", 1).finish("", &mut first);
                     answer.code = first.code.take();
                     let weak = first.weak.take();
-                    answer.message = first.join().or(weak);
-                    if answer.message == answer.code {
-                        answer.code = None;
+                    answer.message = first.join();
+                    if answer.message.is_none() {
+                        answer.code = answer.code.or_else(|| weak.clone());
+                        answer.message = weak;
                     }
                     if answer.message.is_some() {
                         return answer;
@@ -143,6 +158,7 @@ impl<'a> Reader<'a> {
                 lexer: Lexer::new(&text),
                 status: self.status,
                 nesting: self.nesting + 1,
+                graphql: false,
             };
             if let Some(message) = inner.answer(false).message {
                 return Some(Cow::Owned(message.into_owned()));
@@ -150,6 +166,20 @@ impl<'a> Reader<'a> {
         }
         // Brackets that hold no JSON are a person's.
         (!is_json(&text)).then_some(text)
+    }
+
+    /// Reads an `error` that seems to say no more than the status does.
+    #[inline(never)]
+    pub(crate) fn vague(&self, words: &mut Words<'a>, text: Cow<'a, str>) {
+        // In small letters the reason phrase is a code.
+        let is_code = text.bytes().all(|byte| byte.is_ascii_lowercase());
+        if is_code && is_reason(&text, self.status) && !words.has(Slot::Error) {
+            words.repeats_status = true;
+            words.put(Slot::Error, Some(text));
+        } else {
+            let text = self.cleaned(text);
+            words.put(Slot::Error, text);
+        }
     }
 }
 
@@ -163,18 +193,14 @@ fn conclude<'a>(words: &mut Words<'a>, problem: bool) -> Answer<'a> {
         message = words.take_fields().join();
     }
     let aws_type = words.take_aws_type();
+    let mut code = None;
     if message.is_none() && aws_type.is_none() {
         message = words.spoken_code(Rank::Code).or(weak);
-    }
-    let mut code = words.take_code().or(detail_code);
-    if let (Some(text), Some(known)) = (&message, &code) {
-        if text.eq_ignore_ascii_case(known) {
-            code = None;
-        }
+        code = message.clone();
     }
     Answer {
         message,
-        code,
+        code: words.take_code().or(detail_code).or(code),
         aws_type,
     }
 }

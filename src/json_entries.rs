@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::json_phrase::{LONGEST, join};
 
-/// How many texts are kept; nobody reads more.
-const KEPT: usize = 16;
+/// How many texts are kept: as many as a line of the longest can hold.
+const KEPT: usize = 100;
 
 /// One text, and the path of what it is about; empty if that is unknown.
 struct Entry<'a> {

@@ -55,12 +55,16 @@ pub(crate) enum Field {
     OtherErrors,
     /// `details` and the like, which may hold more than texts.
     Details,
+    /// A code, or details.
+    Issue,
     /// A map of fields, whose strings may be what was submitted.
     Fields,
     /// A map from the name of a rule to a text.
     Constraints,
     Fault,
     Wrapper,
+    /// What HAL puts beside the texts.
+    Embedded,
     /// Which part of the request it was about; a minor one may mean something else.
     Place {
         minor: bool,
@@ -79,7 +83,7 @@ pub(crate) enum Field {
     Unknown,
 }
 
-/// Names are compared without case, `_`, `-` and `.`, in a buffer of this size.
+/// Names are compared without namespace, case, `_`, `-` and `.`, in a buffer of this size.
 const LONGEST: usize = 20;
 
 /// Returns what the member named `key` is for.
@@ -108,10 +112,12 @@ fn named(key: &str, name: &[u8]) -> Field {
         b"message" => Field::Text(Slot::UpperMessage),
         b"error" | b"err" | b"odataerror" => Field::Error,
         b"errordescription" => Field::Text(Slot::ErrorDescription),
-        b"errormessages" | b"messages" => Field::Text(Slot::ErrorMessages),
+        b"errormessages" => Field::Text(Slot::ErrorMessages),
         // Beside a `Message` it is the longer text of the two, and comes second like that of `message`.
         b"detail" if key.starts_with('D') => Field::Text(Slot::Description),
         b"detail" => Field::Text(Slot::Detail),
+        // What a document in JSON-LD has for a detail.
+        b"description" if key.starts_with("hydra:") => Field::Text(Slot::Detail),
         b"title" => Field::Text(Slot::Title),
         b"reason" => Field::Text(Slot::Reason),
         b"msg" => Field::Text(Slot::Msg),
@@ -121,7 +127,9 @@ fn named(key: &str, name: &[u8]) -> Field {
         b"defaultmessage" | b"usermessage" | b"developermessage" | b"localizedmessage"
         | b"displaymessage" | b"exceptionmessage" | b"statusmessage" | b"statustext"
         | b"errorsummary" | b"errortext" | b"errordetail" | b"errorreason" | b"errorstring"
-        | b"errorinfo" | b"summary" | b"explanation" | b"cause" => Field::Text(Slot::Other),
+        | b"errorinfo" | b"messages" | b"diagnostics" | b"summary" | b"explanation" | b"cause" => {
+            Field::Text(Slot::Other)
+        }
 
         b"errors" => Field::Errors,
         b"errorlist" | b"fielderrors" | b"formerrors" | b"validationerrors" | b"modelstate" => {
@@ -129,27 +137,28 @@ fn named(key: &str, name: &[u8]) -> Field {
         }
         b"details" | b"errordetails" | b"causes" | b"errorcauses" | b"causedby" | b"rootcause"
         | b"suberrors" | b"fieldviolations" | b"violations" | b"invalidparams"
-        | b"invalidparameters" | b"issues" | b"problems" | b"children" | b"errorchain" => {
-            Field::Details
-        }
+        | b"invalidparameters" | b"issues" | b"problems" | b"reasons" | b"children"
+        | b"errorchain" => Field::Details,
+        b"issue" => Field::Issue,
         b"fields" => Field::Fields,
         b"constraints" => Field::Constraints,
 
         b"fault" => Field::Fault,
         b"data" | b"meta" | b"result" | b"response" | b"failure" | b"problem" | b"payload"
         | b"errorresponse" | b"responsestatus" | b"serviceexception" | b"requesterror"
-        | b"apierror" => Field::Wrapper,
+        | b"apierror" | b"json" => Field::Wrapper,
+        b"embedded" => Field::Embedded,
 
         b"field" | b"fieldname" | b"loc" | b"param" | b"parameter" | b"property"
         | b"propertypath" | b"propertyname" | b"pointer" | b"attribute" | b"attr" => {
             Field::Place { minor: false }
         }
-        b"name" | b"path" | b"target" => Field::Place { minor: true },
+        b"name" | b"path" | b"target" | b"expression" => Field::Place { minor: true },
         b"resource" => Field::Resource,
 
-        b"code" | b"errorcode" | b"errcode" | b"faultcode" => Field::Code(Rank::Code),
+        b"code" | b"errorcode" | b"errcode" | b"faultcode" | b"scimtype" => Field::Code(Rank::Code),
         b"status" => Field::Code(Rank::Status),
-        b"type" | b"errortype" | b"issue" | b"id" => Field::Code(Rank::Type),
+        b"type" | b"errortype" | b"id" => Field::Code(Rank::Type),
 
         b"extensions" => Field::Extensions,
         b"locations" => Field::Locations,
@@ -178,6 +187,9 @@ fn is_private(name: &[u8]) -> bool {
             | b"stack"
             | b"trace"
             | b"stacktrace"
+            | b"stackentries"
+            | b"backtrace"
+            | b"traceback"
             | b"exception"
             | b"debug"
             | b"config"
@@ -208,11 +220,13 @@ fn is_secret(name: &[u8]) -> bool {
     )
 }
 
-/// Writes `key` in lower case without its separators; `None` if it is too long to be one of ours.
+/// Writes `key` in lower case without its namespace and its separators; `None` if it is too long to be one of ours.
 fn plain<'b>(key: &str, buffer: &'b mut [u8; LONGEST]) -> Option<&'b [u8]> {
     let mut length = 0;
     for byte in key.bytes() {
-        if !matches!(byte, b'_' | b'-' | b'.') {
+        if byte == b':' {
+            length = 0;
+        } else if !matches!(byte, b'_' | b'-' | b'.') {
             *buffer.get_mut(length)? = byte.to_ascii_lowercase();
             length += 1;
         }

@@ -6,7 +6,7 @@ use crate::{
     json::Reader,
     json_entries::Entries,
     json_field::{Field, Rank, Slot, field},
-    json_phrase::{aws_name, dotted, is_own_number, is_screaming, join, shorten},
+    json_phrase::{aws_name, dotted, is_own_number, is_screaming, join, says_more, shorten},
     json_words::Words,
 };
 
@@ -60,8 +60,12 @@ impl<'a> Reader<'a> {
                     words.put(slot, text);
                 }
                 (Field::Error, b'"') => {
-                    let text = self.string();
-                    words.put(Slot::Error, text);
+                    if let Some(text) = self.lexer.string() {
+                        match says_more(&text, self.status) {
+                            true => words.put(Slot::Error, Some(text)),
+                            false => self.vague(words, text),
+                        }
+                    }
                 }
                 (field, _) => self.member(words, role, path, depth, key, field),
             }
@@ -125,7 +129,11 @@ impl<'a> Reader<'a> {
                 words.errors |= name == Field::Errors && !texts.is_empty();
                 words.add_details(texts);
             }
-            (Field::Details, b'"' | b'[' | b'{') => {
+            (Field::Issue, b'"') => {
+                let text = self.lexer.string().unwrap_or_default();
+                self.code(words, role, path, Rank::Type, &key, text);
+            }
+            (Field::Details | Field::Issue, b'"' | b'[' | b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Either, path, within, &mut texts);
                 words.add_details(texts);
@@ -140,7 +148,14 @@ impl<'a> Reader<'a> {
                 self.entries(Role::Map, "", within, &mut texts);
                 words.add_details(texts.all_at(path));
             }
-            (Field::Wrapper, b'{') if role == Role::Top => {
+            (Field::Embedded, b'{') if role == Role::Top => {
+                let mut inner = self.object(Role::Error, path, within);
+                words.errors |= inner.errors;
+                words.add_details(inner.take_details());
+            }
+            (Field::Wrapper | Field::Code(Rank::Status), b'{')
+                if role == Role::Top || role == Role::Error && &*key == "json" =>
+            {
                 let mut inner = self.object(Role::Error, path, within);
                 if inner.is_strong() || inner.errors {
                     words.put(Slot::Wrapped, inner.text(false));
@@ -169,11 +184,13 @@ impl<'a> Reader<'a> {
             }
             (Field::Code(rank), b'-' | b'0'..=b'9') => {
                 let number = self.lexer.scalar();
+                words.has_status |= rank == Rank::Code && number == self.status.as_str();
                 if rank == Rank::Code && is_own_number(number) {
                     words.put_code(Rank::Number, Cow::Borrowed(number));
                 }
             }
             (Field::Resource, b'"') => words.more().resource = self.lexer.string(),
+            (Field::Place { minor: true }, _) if self.graphql => self.lexer.skip(),
             (Field::Place { minor }, b'"' | b'[') => {
                 self.place(words, role, path, depth, key, minor);
             }
@@ -201,6 +218,8 @@ impl<'a> Reader<'a> {
         let fits = match (rank, role) {
             (Rank::Status, Role::Top) => false,
             (Rank::Status, _) => is_screaming(&text),
+            // One with digits is that of the request, and another each time.
+            (Rank::Type, _) if key == "id" => !text.bytes().any(|byte| byte.is_ascii_digit()),
             _ => true,
         };
         if let Some(code) = shorten(text).filter(|_| fits) {
@@ -251,7 +270,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let steps = self.lexer.clone();
-        if &*key == "loc" || &*key == "path" {
+        if matches!(&*key, "loc" | "path" | "expression") {
             let mut place = String::new();
             self.lexer.open();
             while self.lexer.element() {
@@ -294,7 +313,8 @@ impl<'a> Reader<'a> {
         };
         let is_text = is_text && !(role == Role::Top && field(key) == Field::Wrapper);
         // Beside a text that says what went wrong, no member is taken for a field.
-        let is_text = is_text && !words.is_item();
+        // What a typed detail links to is help, not a text.
+        let is_text = is_text && !words.is_item() && !(words.typed && key == "links");
         if !is_text || !words.has_room_for_fields() || key.starts_with("$serde_json") {
             words.mixed |= matches!(first, b'"' | b'{') || role == Role::Either && first != b'n';
             self.lexer.skip();
@@ -302,6 +322,8 @@ impl<'a> Reader<'a> {
         }
         if role == Role::Either && first == b'"' {
             match self.string() {
+                // The text as such is about nothing in particular.
+                Some(text) if key == "text" => words.more().sentences.push(path, text),
                 Some(text) if text.contains(' ') => {
                     words.more().sentences.push(&join(path, key), text)
                 }
@@ -312,9 +334,14 @@ impl<'a> Reader<'a> {
         let mut texts = Entries::default();
         if role == Role::Top && first == b'{' {
             // A form in a form, if it is lists all the way down.
-            let inner = self.object(Role::Item, &join(path, key), depth);
+            let alone = words.is_blank();
+            let mut inner = self.object(Role::Item, &join(path, key), depth);
             if inner.named && !inner.mixed && !inner.is_item() {
                 inner.finish(&join(path, key), &mut texts);
+            } else if alone && inner.is_error(key) && self.lexer.peek() == Some(b'}') {
+                // All there is: it is named after what went wrong.
+                words.put(Slot::Wrapped, inner.text(false));
+                words.adopt(&mut inner);
             }
             words.mixed |= texts.is_empty();
             words.named |= !texts.is_empty();

@@ -22,6 +22,11 @@ pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, st
         Some(stripped) => Cow::Owned(stripped),
         None => text,
     };
+    // Of a terminal's sequence no more than its beginning would be trimmed.
+    let text = match text.contains(|c| matches!(c, '\u{1b}' | '\u{80}'..='\u{9f}')) {
+        true => Cow::Owned(one_line(&text).into_owned()),
+        false => text,
+    };
     let trimmed = trim(&text);
     if is_blank(trimmed) || adds_nothing(trimmed, status) || is_placeholder(trimmed) {
         return None;
@@ -105,7 +110,8 @@ const fn is_around(byte: u8) -> bool {
     matches!(byte, b' ' | b'.' | b':' | b'-' | b'!')
 }
 
-fn is_reason(text: &str, status: StatusCode) -> bool {
+/// Returns whether `text` is the reason phrase of `status`.
+pub(crate) fn is_reason(text: &str, status: StatusCode) -> bool {
     let reason = status.canonical_reason().unwrap_or_default();
     // Told by the first few letters.
     let mut letters = reason.bytes().zip(text.bytes());
@@ -132,6 +138,12 @@ fn is_of_code(byte: u8) -> bool {
         bytes
     };
     OF_CODE[usize::from(byte)]
+}
+
+/// Returns whether `code`, and no longer word, stands at the beginning of `text`.
+pub(crate) fn begins_with(text: &str, code: &str) -> bool {
+    let behind = text.strip_prefix(code).map(str::as_bytes);
+    behind.is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_alphanumeric))
 }
 
 /// Returns whether `text` is a code that cannot be taken for a word: `RESOURCE_EXHAUSTED`.

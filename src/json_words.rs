@@ -21,10 +21,14 @@ pub(crate) struct Words<'a> {
     /// Whether a text was said that can be no field of a form.
     pub(crate) item: bool,
     pub(crate) has_lang: bool,
+    /// Whether `error` is the reason phrase as a code: it says nothing alone.
+    pub(crate) repeats_status: bool,
     /// Whether it is an error of GraphQL, whose `path` is a place in the answer.
     pub(crate) graphql: bool,
     /// Whether it is one of Google's typed details, whose `reason` is a code.
     pub(crate) typed: bool,
+    /// Whether its code is the status of the answer.
+    pub(crate) has_status: bool,
     place: Option<(bool, Cow<'a, str>)>,
     code: Option<(Rank, Cow<'a, str>)>,
     /// Most objects have none of these, and need not even a place for them.
@@ -157,6 +161,21 @@ impl<'a> Words<'a> {
         self.item || self.is_strong() || self.has_lang && self.has_value()
     }
 
+    /// Returns whether nothing was said yet, nor anything read that says nothing.
+    pub(crate) fn is_blank(&self) -> bool {
+        let nothing = self.code.is_none() && self.more.is_none() && !self.mixed;
+        nothing && self.said.iter().all(Option::is_none)
+    }
+
+    /// Returns whether an object named `key` is an error rather than what the call was about: it has a
+    /// code, or a name to tell by.
+    pub(crate) fn is_error(&self, key: &str) -> bool {
+        let key = key.to_ascii_lowercase();
+        let is_named = ["error", "fault", "exception"].map(|name| key.contains(name));
+        let is_coded = self.has_status || self.own_code().is_some();
+        self.is_strong() && (is_coded || is_named.contains(&true))
+    }
+
     fn has_value(&self) -> bool {
         self.more.as_ref().is_some_and(|more| more.value.is_some())
     }
@@ -165,6 +184,7 @@ impl<'a> Words<'a> {
     pub(crate) fn is_strong(&self) -> bool {
         SLOTS
             .into_iter()
+            .filter(|slot| *slot != Slot::Error || !self.repeats_status)
             .any(|slot| self.has(slot) && !slot.is_weak())
     }
 
@@ -213,8 +233,8 @@ impl<'a> Words<'a> {
             (None, _, None) if details.is_empty() => out.append(self.take_fields()),
             (None, _, None) => {}
         }
-        out.append(details);
         out.code = out.code.take().or(own_code);
+        out.append(details);
     }
 
     /// Returns the place with what it is in before it: `Label.name`.
@@ -284,9 +304,19 @@ impl<'a> Words<'a> {
                 .into_iter()
                 .filter(|slot| *slot > Slot::Error)
                 .find_map(|slot| self.take_said(slot));
+            if self.repeats_status && beside.is_none() {
+                self.put(slot, Some(text));
+                return None;
+            }
             self.put_code(Rank::Code, text.clone());
+            // A word may be part of any sentence.
+            let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase());
+            let says = |beside: &str| match is_word {
+                true => beside.starts_with(&*text),
+                false => beside.contains(&*text),
+            };
             return Some(match beside {
-                Some(beside) if beside.contains(&*text) => beside,
+                Some(beside) if says(&beside) => beside,
                 Some(beside) => Cow::Owned(format!("{text}: {beside}")),
                 None => text,
             });

@@ -238,7 +238,11 @@ pub(crate) fn write_report(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::R
         "class",
         format_args!("{} (fault: {})", diagnosis.class(), diagnosis.domain()),
     )?;
-    if let Some(code) = diagnosis.code() {
+    // A code that is all the server said stands in the line.
+    let code = diagnosis
+        .code()
+        .filter(|code| diagnosis.message() != Some(code));
+    if let Some(code) = code {
         row("code", format_args!("{code}"))?;
     }
     row(

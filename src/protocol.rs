@@ -195,7 +195,7 @@ fn in_object(protocols: Protocols, text: &str, lexer: &mut Lexer<'_>) -> Option<
         });
     }
     if has(Protocol::GraphQl) && members.errors {
-        return Some(error());
+        return Some(Found::error(json::read_graphql(text)));
     }
     if has(Protocol::Slack) && members.not_ok && (members.error_is_text || !members.error) {
         let mut found = error();

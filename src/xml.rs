@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::json_phrase::{clean, is_code};
+use crate::json_phrase::{begins_with, clean, is_code};
 
 /// Deeper elements are not told apart.
 const DEPTH_LIMIT: usize = 32;
@@ -38,15 +38,12 @@ pub(crate) fn read(text: &str, status: StatusCode) -> Answer {
     let plain = words.detail.or(words.title).or(words.other);
     let message = match (&code, words.message) {
         _ if words.fault.is_some() => words.fault,
-        (Some(code), Some(message)) if message.starts_with(&**code) => Some(message),
+        (Some(code), Some(message)) if begins_with(&message, code) => Some(message),
         (Some(code), Some(message)) => Some(format!("{code}: {message}")),
         (None, Some(message)) => Some(message),
         (code, None) => plain.or_else(|| code.clone()),
     };
-    Answer {
-        code: code.filter(|code| message.as_ref() != Some(code)),
-        message,
-    }
+    Answer { code, message }
 }
 
 fn walk(text: &str, status: StatusCode) -> Words {

@@ -353,3 +353,26 @@ fn everything_is_send_sync_and_clone() {
     check_error::<Diagnosed>();
     assert_eq!(size_of::<Diagnosed>(), size_of::<usize>());
 }
+
+#[tokio::test]
+async fn a_code_that_is_all_the_server_said_is_told_once_and_found_by_its_name() {
+    for (body, message, has_row) in [
+        (
+            r#"{"error":"slow_down","error_description":"wait for it"}"#,
+            "slow_down: wait for it",
+            true,
+        ),
+        (r#"{"error":"slow_down"}"#, "slow_down", false),
+    ] {
+        let diagnosis = diagnosed(
+            DiagnoseLayer::new(),
+            request("POST", "/token"),
+            answer(400, body),
+        )
+        .await;
+        assert_eq!(diagnosis.code(), Some("slow_down"), "{body}");
+        assert_eq!(diagnosis.message(), Some(message), "{body}");
+        let report = format!("{diagnosis:#}");
+        assert_eq!(report.contains("\n  code "), has_row, "{report}");
+    }
+}

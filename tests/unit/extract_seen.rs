@@ -77,6 +77,16 @@ fn says_what_a_person_wants_to_read_of_services() {
 }
 
 #[test]
+fn says_what_a_person_wants_to_read_of_rarer_kinds() {
+    check(include_str!("bodies/rarer.txt"), 42);
+}
+
+#[test]
+fn says_what_a_person_wants_to_read_of_systems() {
+    check(include_str!("bodies/systems.txt"), 31);
+}
+
+#[test]
 fn codes_are_the_servers_own() {
     for (content_type, body, code) in [
         (
@@ -114,13 +124,36 @@ fn codes_are_the_servers_own() {
             r#"{"error":"not_found","message":"m"}"#,
             Some("not_found"),
         ),
-        (JSON, r#"{"error":"invalid_grant"}"#, None),
+        (JSON, r#"{"error":"invalid_grant"}"#, Some("invalid_grant")),
+        (
+            JSON,
+            r#"{"error":{"code":400,"status":"INVALID_ARGUMENT"}}"#,
+            Some("INVALID_ARGUMENT"),
+        ),
+        (JSON, r#"{"errors":[{"code":"missing"}]}"#, Some("missing")),
+        (JSON, r#"[{"errorCode":"MISSING"}]"#, Some("MISSING")),
+        (
+            "application/x-amz-json-1.1",
+            r#"{"__type":"a#Throttling"}"#,
+            Some("Throttling"),
+        ),
+        (
+            "application/xml",
+            "<Error><Code>NoSuchKey</Code></Error>",
+            Some("NoSuchKey"),
+        ),
         (
             JSON,
             r#"{"code":21211,"message":"m","status":400}"#,
             Some("21211"),
         ),
         (JSON, r#"{"code":400,"message":"m"}"#, None),
+        (
+            JSON,
+            r#"{"id":"not_found","message":"m"}"#,
+            Some("not_found"),
+        ),
+        (JSON, r#"{"id":"8c1f-77d0","message":"m"}"#, None),
         (JSON, r#"{"code":"400","message":"m"}"#, None),
         (JSON, r#"{"code":"E7","message":"m"}"#, Some("E7")),
         (
@@ -132,6 +165,16 @@ fn codes_are_the_servers_own() {
             JSON,
             r#"{"errors":[{"message":"m","extensions":{"code":"BAD_USER_INPUT"}}]}"#,
             Some("BAD_USER_INPUT"),
+        ),
+        (
+            JSON,
+            r#"{"errors":[{"code":6003,"message":"m","error_chain":[{"code":6111,"message":"n"}]}]}"#,
+            Some("6003"),
+        ),
+        (
+            "application/scim+json",
+            r#"{"scimType":"uniqueness","detail":"d","status":"409"}"#,
+            Some("uniqueness"),
         ),
         (
             "application/problem+json",
@@ -160,6 +203,18 @@ fn codes_are_the_servers_own() {
         ),
     ] {
         assert_eq!(of(400, content_type, body).code.as_deref(), code, "{body}");
+    }
+}
+
+#[test]
+fn the_reason_in_small_letters_is_a_code() {
+    for body in [
+        r#"{"error":"conflict","reason":"it has changed"}"#,
+        r#"{"error":"conflict","message":"it has changed"}"#,
+        r#"{"error":"conflict"}"#,
+    ] {
+        let code = of(409, JSON, body).code;
+        assert_eq!(code.as_deref(), Some("conflict"), "{body}");
     }
 }
 

@@ -81,9 +81,9 @@ fn hostile_width_is_bounded() {
     assert_eq!(message(&wide).as_deref(), Some("some text"));
     let many: Vec<String> = (0..5_000).map(|n| format!(r#""text {n}""#)).collect();
     let many = message(&format!(r#"{{"errors":[{}]}}"#, many.join(","))).unwrap();
-    assert!(many.len() < 500, "{many}");
+    assert!(many.ends_with("text 98; text 99"), "{many}");
     let long = format!(r#"{{"errors":["{}"]}}"#, "\\n a".repeat(50_000));
     assert!(message(&long).unwrap().len() < 5_000);
     let keys: String = (0..5_000).map(|n| format!(r#""{n}":[["x"]],"#)).collect();
-    assert!(message(&format!("{{{keys}")).unwrap().len() < 500);
+    assert!(message(&format!("{{{keys}")).unwrap().len() < 1_000);
 }

@@ -96,6 +96,11 @@ fn failures_behind_a_good_status_are_found() {
         ),
         (
             GraphQl,
+            r#"{"errors":[{"message":"it is hidden","path":["user",0,"mail"]}]}"#,
+            Some("it is hidden"),
+        ),
+        (
+            GraphQl,
             r#"{"data":{"user":null},"errors":[{"message":"no such user","path":["user"]}]}"#,
             Some("no such user"),
         ),
