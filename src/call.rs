@@ -11,12 +11,13 @@ use tokio::time::Instant;
 
 use crate::{
     attempts::{AttemptEnd, AttemptRecord, Attempts},
+    course::{Course, Step},
     endpoint::{Endpoint, Target},
     extensions::extension,
     outcome::{Delivery, Facts, Outcome},
     record::PathTemplate,
     retried::Retried,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, AtomicBool, Mutex, MutexGuard, Ordering},
 };
 
 /// The notes of one call, as a request extension that every layer of the stack can find.
@@ -43,6 +44,12 @@ pub struct CallRecorder {
 
 #[derive(Default)]
 struct Shared {
+    /// Where a call that a layer records, and nobody else hears of, stands while all goes well.
+    course: Course,
+    /// Whether a poll of whoever records the call is on the stack: an answer that comes now is the head of
+    /// the call's response or, if that is still to come, has an end of its own. Set and read without order,
+    /// for that is a question within one thread; to others the difference is none.
+    is_polled: AtomicBool,
     notes: Mutex<Notes>,
     /// Whoever else hears of everything: the caller's handle, or the recorder further out.
     parent: Option<CallRecorder>,
@@ -61,6 +68,9 @@ pub(crate) struct Start {
     pub(crate) bytes_out: Option<u64>,
     /// Made when somebody asks: most records are counted and forgotten.
     pub(crate) endpoint: OnceLock<Box<Endpoint>>,
+    /// Those of the record, which are not told any more when it is made. Of a call that took the common
+    /// course they are made when somebody asks.
+    pub(crate) attempts: OnceLock<Attempts>,
 }
 
 impl Default for Start {
@@ -74,6 +84,7 @@ impl Default for Start {
             started_at: SystemTime::UNIX_EPOCH,
             bytes_out: None,
             endpoint: OnceLock::new(),
+            attempts: OnceLock::new(),
         }
     }
 }
@@ -136,27 +147,28 @@ impl CallRecorder {
 
     /// Begins the notes of one recorded call; `parent` hears of everything too.
     ///
-    /// `fill` writes where the notes lie: to move the 450 bytes there afterwards would cost as much as the
-    /// allocation does.
+    /// `fill` writes to where the start is moved from, with all the rest and only once.
     #[inline]
     pub(crate) fn begin(
         parent: Option<Self>,
         mcp_session: bool,
         fill: impl FnOnce(&mut Start),
     ) -> Self {
-        let mut recorder = Self::default();
-        // Nobody else has it yet.
-        if let Some(shared) = Arc::get_mut(&mut recorder.shared) {
-            if mcp_session {
-                let notes = shared.notes.get_mut();
-                let notes = notes.unwrap_or_else(PoisonError::into_inner);
-                notes.facts.mcp_session = true;
-            }
-            shared.parent = parent;
-            shared.is_recorded = true;
-            fill(&mut shared.start);
+        let mut shared = Shared {
+            course: Course::at(match parent {
+                Some(_) => Step::Noted,
+                None => Step::Beginning,
+            }),
+            is_polled: AtomicBool::new(false),
+            notes: Mutex::new(Notes::begin(mcp_session)),
+            parent,
+            start: Start::default(),
+            is_recorded: true,
+        };
+        fill(&mut shared.start);
+        Self {
+            shared: Arc::new(shared),
         }
-        recorder
     }
 
     pub(crate) fn start(&self) -> &Start {
@@ -169,31 +181,87 @@ impl CallRecorder {
         extension(extensions)
     }
 
+    /// The call has been made, and may have begun its first attempt.
+    #[inline]
+    pub(crate) fn called(&self) {
+        let course = &self.shared.course;
+        if course.is_at(Step::Beginning) {
+            course.go(Step::Beginning, Step::Begun);
+        }
+    }
+
+    /// Whoever records the call begins to poll it.
+    #[inline]
+    pub(crate) fn poll_began(&self) {
+        self.shared.is_polled.store(true, Ordering::Relaxed);
+    }
+
+    /// The poll gave nothing yet. What ended during it has ended by now.
+    #[inline]
+    pub(crate) fn poll_ended(&self) {
+        let shared = &*self.shared;
+        if shared.course.is_answered() {
+            drop(self.notes());
+        }
+        shared.is_polled.store(false, Ordering::Relaxed);
+    }
+
+    /// The head of the response is there.
+    #[inline]
+    pub(crate) fn head_came(&self) {
+        self.shared.is_polled.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns whether there is nothing to be said of a call that was answered with this status: nothing
+    /// is in the notes, and if an attempt was seen, it was the only one and got this answer.
+    #[inline]
+    pub(crate) fn is_smooth(&self, status: StatusCode) -> bool {
+        let course = &self.shared.course;
+        course.is_at(Step::Answered(status)) || course.is_at(Step::Begun)
+    }
+
+    /// Returns whether the one attempt of a call on the common course was answered.
+    #[inline]
+    pub(crate) fn is_answered(&self) -> bool {
+        self.shared.course.is_answered()
+    }
+
     /// An attempt is about to be handed to the client. Returns when, by which its end finds it.
+    ///
+    /// One that begins while the call is being made begins with the call.
+    #[inline]
     pub(crate) fn attempt_started(&self) -> Instant {
+        match self.shared.course.go(Step::Beginning, Step::UnderWay) {
+            true => self.start().started,
+            false => self.attempt_begun(),
+        }
+    }
+
+    #[inline(never)]
+    fn attempt_begun(&self) -> Instant {
         let now = Instant::now();
         self.note(|notes| {
-            notes.facts.dispatched = true;
-            notes.facts.requests = notes.facts.requests.saturating_add(1);
-            notes.facts.last_status = None;
-            notes.failure = None;
-            notes.under_way = notes.under_way.saturating_add(1);
-            notes.attempts.push(AttemptRecord::begun(now));
+            notes.begin_attempt(now);
         });
         now
+    }
+
+    /// The one attempt of a call on the common course got an answer that is no failure. Returns whether
+    /// that says it all.
+    ///
+    /// No clock is read: the head of the response is there, or else the poll ends that brought it, and
+    /// both have a time.
+    #[inline]
+    pub(crate) fn attempt_went_well(&self, status: StatusCode) -> bool {
+        let shared = &*self.shared;
+        shared.is_polled.load(Ordering::Relaxed)
+            && shared.course.go(Step::UnderWay, Step::Answered(status))
     }
 
     /// The attempt was answered.
     #[cfg(test)]
     pub(crate) fn attempt_answered(&self, status: StatusCode) {
-        self.attempt_ended(
-            None,
-            AttemptEnd {
-                status: Some(status),
-                failure: None,
-                delivery: Delivery::Answered,
-            },
-        );
+        self.attempt_ended(None, AttemptEnd::answered(status));
     }
 
     /// The attempt failed without an answer. `outcome` is `None` where the error's type is unknown.
@@ -211,7 +279,7 @@ impl CallRecorder {
     /// The attempt that began at `started`, or else the latest, has ended.
     pub(crate) fn attempt_ended(&self, started: Option<Instant>, end: AttemptEnd) {
         let now = Instant::now();
-        self.note(|notes| notes.end_attempt(started, now, end));
+        self.note(|notes| notes.end_attempt(started, Some(now), end));
     }
 
     /// The client was never called, because it could not be made ready.
@@ -290,11 +358,30 @@ impl CallRecorder {
     }
 
     pub(crate) fn notes(&self) -> MutexGuard<'_, Notes> {
+        let shared = &*self.shared;
         // A panic while the lock is held leaves nothing half-written that matters.
-        self.shared
-            .notes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let mut notes = shared.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if !shared.course.is_at(Step::Noted) {
+            self.leave_course(&mut notes);
+        }
+        notes
+    }
+
+    /// Notes what the call came to so far.
+    #[inline(never)]
+    fn leave_course(&self, notes: &mut Notes) {
+        let started = self.start().started;
+        match self.shared.course.take() {
+            Step::Noted | Step::Beginning | Step::Begun => {}
+            Step::UnderWay => notes.begin_attempt(started),
+            Step::Answered(status) => {
+                // After the poll that brought it, it has ended with the head of the response.
+                let is_polled = self.shared.is_polled.load(Ordering::Relaxed);
+                let end = AttemptEnd::answered(status);
+                notes.begin_attempt(started);
+                notes.end_attempt(Some(started), is_polled.then(Instant::now), end);
+            }
+        }
     }
 
     /// Writes to these notes and to everybody's who hears of them.
@@ -308,6 +395,17 @@ impl CallRecorder {
 }
 
 impl Notes {
+    fn begin(mcp_session: bool) -> Self {
+        let facts = Facts {
+            mcp_session,
+            ..Facts::default()
+        };
+        Self {
+            facts,
+            ..Self::default()
+        }
+    }
+
     /// Returns the least certain delivery of all attempts, if there were any.
     pub(crate) fn delivery(&self) -> Option<Delivery> {
         match self.delivery {
@@ -325,7 +423,17 @@ impl Notes {
         self.failure.take()
     }
 
-    fn end_attempt(&mut self, started: Option<Instant>, now: Instant, end: AttemptEnd) {
+    fn begin_attempt(&mut self, now: Instant) {
+        self.facts.dispatched = true;
+        self.facts.requests = self.facts.requests.saturating_add(1);
+        self.facts.last_status = None;
+        self.failure = None;
+        self.under_way = self.under_way.saturating_add(1);
+        self.attempts.push(AttemptRecord::begun(now));
+    }
+
+    /// Without a time `at`, it is that of the head of the response.
+    fn end_attempt(&mut self, started: Option<Instant>, at: Option<Instant>, end: AttemptEnd) {
         if let Some(status) = end.status {
             self.facts.responses = self.facts.responses.saturating_add(1);
             self.facts.last_status = Some(status);
@@ -333,7 +441,7 @@ impl Notes {
         self.under_way = self.under_way.saturating_sub(1);
         let delivery = match self.attempts.under_way(started) {
             Some(attempt) => {
-                attempt.end(now, end);
+                attempt.end(at, end);
                 attempt.delivery()
             }
             None => end.delivery,

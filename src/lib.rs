@@ -18,6 +18,7 @@ mod attempt;
 mod attempts;
 mod call;
 mod class;
+mod course;
 mod eight;
 mod endpoint;
 mod error;

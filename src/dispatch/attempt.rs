@@ -25,7 +25,7 @@ impl Attempt {
         CallRecorder::of(extensions).map(Self::noted)
     }
 
-    #[inline(never)]
+    #[inline]
     fn noted(recorder: &CallRecorder) -> Self {
         Self {
             recorder: Some(recorder.clone()),
@@ -34,17 +34,14 @@ impl Attempt {
     }
 
     #[inline]
-    pub(super) fn answered(self, status: StatusCode) {
-        let is_failing = status.is_client_error() || status.is_server_error();
-        let failure = match &self.recorder {
-            Some(recorder) if is_failing => failure(recorder, status),
-            _ => None,
+    pub(super) fn answered(mut self, status: StatusCode) {
+        let Some(recorder) = self.recorder.take() else {
+            return;
         };
-        self.end(AttemptEnd {
-            status: Some(status),
-            failure,
-            delivery: Delivery::Answered,
-        });
+        let is_failing = status.is_client_error() || status.is_server_error();
+        if is_failing || !recorder.attempt_went_well(status) {
+            answered(&recorder, self.started, status, is_failing);
+        }
     }
 
     pub(super) fn failed<E: 'static>(self, error: &E) {
@@ -56,7 +53,6 @@ impl Attempt {
         });
     }
 
-    #[inline]
     fn end(mut self, end: AttemptEnd) {
         if let Some(recorder) = self.recorder.take() {
             recorder.attempt_ended(Some(self.started), end);
@@ -83,6 +79,19 @@ pub(super) fn refused<E: 'static>(extensions: &Extensions, error: &E) {
     if let Some(recorder) = CallRecorder::of(extensions) {
         recorder.attempt_refused(why(recorder, error));
     }
+}
+
+/// Notes an answer that may be a failure, or of a call that did not take the common course.
+#[inline(never)]
+fn answered(recorder: &CallRecorder, started: Instant, status: StatusCode, is_failing: bool) {
+    let end = AttemptEnd {
+        failure: match is_failing {
+            true => failure(recorder, status),
+            false => None,
+        },
+        ..AttemptEnd::answered(status)
+    };
+    recorder.attempt_ended(Some(started), end);
 }
 
 /// Returns how an attempt failed that was answered like this.

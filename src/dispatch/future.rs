@@ -79,25 +79,25 @@ where
                 None => Poll::Pending,
             },
         };
-        // Looked at here and handed to nobody, the response need not be moved.
-        let status = match &polled {
-            Poll::Ready(Ok(response)) => response.status(),
-            Poll::Ready(Err(_)) => return polled.map_err(|error| failed(this.attempt, error)),
-            Poll::Pending => return Poll::Pending,
-        };
-        if let Some(attempt) = this.attempt.take() {
-            attempt.answered(status);
+        // Looked at where it lies, and returned in one place: so the response need not be moved.
+        match &polled {
+            Poll::Ready(Ok(response)) => {
+                if let Some(attempt) = this.attempt.take() {
+                    attempt.answered(response.status());
+                }
+            }
+            Poll::Ready(Err(error)) => failed(this.attempt, error),
+            Poll::Pending => {}
         }
         polled
     }
 }
 
 #[cold]
-fn failed<E: 'static>(attempt: &mut Option<Attempt>, error: E) -> E {
+fn failed<E: 'static>(attempt: &mut Option<Attempt>, error: &E) {
     if let Some(attempt) = attempt.take() {
-        attempt.failed(&error);
+        attempt.failed(error);
     }
-    error
 }
 
 impl<F, E> fmt::Debug for ResponseFuture<F, E> {

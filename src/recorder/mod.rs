@@ -81,9 +81,11 @@ mod bytes_out;
 mod calls_page;
 #[cfg(feature = "axum")]
 mod calls_query;
+mod closing;
 mod fan_out;
 mod filter;
 mod future;
+mod guards;
 mod json_lines;
 mod layer;
 #[cfg(feature = "metrics")]
@@ -94,10 +96,7 @@ mod service;
 mod told;
 mod tracing_sink;
 
-pub(crate) use self::{
-    future::recorded,
-    recording::{Recording, watch},
-};
+pub(crate) use self::{future::recorded, guards::calling, recording::Recording};
 
 #[cfg(feature = "metrics")]
 pub use self::metrics::MetricsSink;

@@ -8,10 +8,8 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::{
-    body::ResponseBody,
-    future::ResponseFuture,
-    layer::Config,
-    recording::{Recording, watch},
+    body::ResponseBody, future::ResponseFuture, guards::calling, layer::Config,
+    recording::Recording,
 };
 use crate::kept_error::Kept;
 
@@ -68,7 +66,7 @@ where
             return ResponseFuture::refused(error, recording);
         }
         let inner = &mut self.inner;
-        let future = watch(&mut recording, move || inner.call(request));
+        let future = calling(&mut recording, move || inner.call(request));
         ResponseFuture::calling(future, recording)
     }
 }

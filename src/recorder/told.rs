@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use http::{HeaderMap, Response};
+use http::{HeaderMap, Response, StatusCode};
 
 use crate::{
     call::{Notes, Told},
@@ -18,14 +18,30 @@ use crate::{
 };
 
 impl Told {
-    pub(super) fn by_answer<B>(response: &Response<B>, has_ended: bool, notes: &Notes) -> Self {
-        let status = response.status();
-        let mut told = Self {
+    /// What an answer tells of which there is nothing more to say than its status.
+    pub(super) fn plain(status: StatusCode) -> Self {
+        Self {
             status: Some(status),
             delivery: Some(Delivery::Answered),
             attempts: 1,
-            retried: extension(response.extensions()).copied(),
             ..Self::default()
+        }
+    }
+
+    /// Returns whether [`by_answer`](Self::by_answer) comes to no more than [`plain`](Self::plain).
+    #[inline]
+    pub(super) fn is_plain<B>(response: &Response<B>, has_ended: bool) -> bool {
+        let headers = response.headers();
+        response.status().as_u16() < 400
+            && response.extensions().is_empty()
+            && (headers.is_empty() || (!has_ended && request_id(headers).is_none()))
+    }
+
+    pub(super) fn by_answer<B>(response: &Response<B>, has_ended: bool, notes: &Notes) -> Self {
+        let status = response.status();
+        let mut told = Self {
+            retried: extension(response.extensions()).copied(),
+            ..Self::plain(status)
         };
         if let Some(diagnosis) = extension::<Diagnosis>(response.extensions()) {
             told.adopt(diagnosis);

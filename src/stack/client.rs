@@ -98,7 +98,7 @@ impl<S> ClientService<S> {
     {
         let mut recording = self.recorder.begin(&mut request);
         let retry = &mut self.retry;
-        let attempts = recorder::watch(&mut recording, move || retry.call(request));
+        let attempts = recorder::calling(&mut recording, move || retry.call(request));
         ResponseFuture {
             attempts,
             diagnose: self.diagnose.clone(),

@@ -15,6 +15,7 @@ const VOCABULARY: &[&str] = &[
     "attempts",
     "call",
     "class",
+    "course",
     "endpoint",
     "error",
     "extensions",
