@@ -147,28 +147,30 @@ impl CallRecorder {
 
     /// Begins the notes of one recorded call; `parent` hears of everything too.
     ///
-    /// `fill` writes to where the start is moved from, with all the rest and only once.
+    /// `fill` writes where the notes lie: to move the 490 bytes there afterwards would cost as much as the
+    /// allocation does.
     #[inline]
     pub(crate) fn begin(
         parent: Option<Self>,
         mcp_session: bool,
         fill: impl FnOnce(&mut Start),
     ) -> Self {
-        let mut shared = Shared {
-            course: Course::at(match parent {
-                Some(_) => Step::Noted,
-                None => Step::Beginning,
-            }),
-            is_polled: AtomicBool::new(false),
-            notes: Mutex::new(Notes::begin(mcp_session)),
-            parent,
-            start: Start::default(),
-            is_recorded: true,
-        };
-        fill(&mut shared.start);
-        Self {
-            shared: Arc::new(shared),
+        let mut recorder = Self::default();
+        // Nobody else has it yet.
+        if let Some(shared) = Arc::get_mut(&mut recorder.shared) {
+            if mcp_session {
+                let notes = shared.notes.get_mut();
+                let notes = notes.unwrap_or_else(PoisonError::into_inner);
+                notes.facts.mcp_session = true;
+            }
+            if parent.is_none() {
+                shared.course = Course::at(Step::Beginning);
+            }
+            shared.parent = parent;
+            shared.is_recorded = true;
+            fill(&mut shared.start);
         }
+        recorder
     }
 
     pub(crate) fn start(&self) -> &Start {
@@ -395,17 +397,6 @@ impl CallRecorder {
 }
 
 impl Notes {
-    fn begin(mcp_session: bool) -> Self {
-        let facts = Facts {
-            mcp_session,
-            ..Facts::default()
-        };
-        Self {
-            facts,
-            ..Self::default()
-        }
-    }
-
     /// Returns the least certain delivery of all attempts, if there were any.
     pub(crate) fn delivery(&self) -> Option<Delivery> {
         match self.delivery {

@@ -33,7 +33,7 @@ impl Attempt {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn answered(mut self, status: StatusCode) {
         let Some(recorder) = self.recorder.take() else {
             return;

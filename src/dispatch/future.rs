@@ -79,25 +79,26 @@ where
                 None => Poll::Pending,
             },
         };
-        // Looked at where it lies, and returned in one place: so the response need not be moved.
-        match &polled {
+        // Handed on arm by arm, the response is moved once.
+        match polled {
             Poll::Ready(Ok(response)) => {
                 if let Some(attempt) = this.attempt.take() {
                     attempt.answered(response.status());
                 }
+                Poll::Ready(Ok(response))
             }
-            Poll::Ready(Err(error)) => failed(this.attempt, error),
-            Poll::Pending => {}
+            Poll::Ready(Err(error)) => Poll::Ready(Err(failed(this.attempt, error))),
+            Poll::Pending => Poll::Pending,
         }
-        polled
     }
 }
 
 #[cold]
-fn failed<E: 'static>(attempt: &mut Option<Attempt>, error: &E) {
+fn failed<E: 'static>(attempt: &mut Option<Attempt>, error: E) -> E {
     if let Some(attempt) = attempt.take() {
-        attempt.failed(error);
+        attempt.failed(&error);
     }
+    error
 }
 
 impl<F, E> fmt::Debug for ResponseFuture<F, E> {

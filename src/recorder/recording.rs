@@ -41,6 +41,7 @@ pub(super) struct Head {
 
 impl Recording {
     /// Begins a recording, and puts the call's notes on the request.
+    #[inline(always)]
     pub(super) fn begin<B: 'static>(config: &Config, request: &mut Request<B>) -> Self {
         let (parent, template) = match request.extensions().is_empty() {
             true => (None, None),
@@ -89,7 +90,7 @@ impl Recording {
 
     /// The head of the response came. Returns whether the recording goes on, since the body is still to
     /// be read.
-    #[inline]
+    #[inline(always)]
     pub(super) fn answered<B>(&mut self, response: &Response<B>, has_ended: bool) -> bool {
         let Some(recorder) = &self.recorder else {
             return false;
