@@ -42,7 +42,6 @@ pub struct CallRecorder {
     shared: Arc<Shared>,
 }
 
-#[derive(Default)]
 struct Shared {
     /// Where a call that a layer records, and nobody else hears of, stands while all goes well.
     course: Course,
@@ -73,18 +72,28 @@ pub(crate) struct Start {
     pub(crate) attempts: OnceLock<Attempts>,
 }
 
-impl Default for Start {
+impl Default for Shared {
     /// A call that begins now, and of which nothing else is known.
+    ///
+    /// The clock first: all else is constant, and written where the block is allocated.
     #[inline]
     fn default() -> Self {
+        let started = Instant::now();
         Self {
-            target: Target::nothing(),
-            template: None,
-            started: Instant::now(),
-            started_at: SystemTime::UNIX_EPOCH,
-            bytes_out: None,
-            endpoint: OnceLock::new(),
-            attempts: OnceLock::new(),
+            course: Course::default(),
+            is_polled: AtomicBool::new(false),
+            notes: Mutex::default(),
+            parent: None,
+            start: Start {
+                target: Target::nothing(),
+                template: None,
+                started,
+                started_at: SystemTime::UNIX_EPOCH,
+                bytes_out: None,
+                endpoint: OnceLock::new(),
+                attempts: OnceLock::new(),
+            },
+            is_recorded: false,
         }
     }
 }

@@ -103,14 +103,17 @@ impl Recording {
         } else {
             told(recorder, response, has_ended, at);
         }
-        let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
-            || (status.is_success() && recorder.start().target.is_connect());
-        if is_upgrade {
+        // What an upgraded connection goes on as is no body.
+        if status == StatusCode::SWITCHING_PROTOCOLS
+            || (recorder.start().target.is_connect() && status.is_success())
+        {
             self.close_at(at, None, None);
-        } else if has_ended {
+            return false;
+        }
+        if has_ended {
             self.close_at(at, None, Some(BodyEnd::Complete));
         }
-        self.recorder.is_some()
+        !has_ended
     }
 
     /// The inner service is not called at all: it could not be made ready.
