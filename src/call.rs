@@ -237,14 +237,13 @@ impl CallRecorder {
         self.shared.course.is_answered()
     }
 
-    /// An attempt is about to be handed to the client. Returns when, by which its end finds it.
-    ///
-    /// One that begins while the call is being made begins with the call.
+    /// An attempt is about to be handed to the client. Returns when, by which its end finds it: `None` if
+    /// the call is being made, and the attempt begins with it.
     #[inline]
-    pub(crate) fn attempt_started(&self) -> Instant {
+    pub(crate) fn attempt_started(&self) -> Option<Instant> {
         match self.shared.course.go(Step::Beginning, Step::UnderWay) {
-            true => self.start().started,
-            false => self.attempt_begun(),
+            true => None,
+            false => Some(self.attempt_begun()),
         }
     }
 
@@ -272,12 +271,12 @@ impl CallRecorder {
     /// The attempt was answered.
     #[cfg(test)]
     pub(crate) fn attempt_answered(&self, status: StatusCode) {
-        self.attempt_ended(None, AttemptEnd::answered(status));
+        self.end_attempt(None, AttemptEnd::answered(status));
     }
 
     /// The attempt failed without an answer. `outcome` is `None` where the error's type is unknown.
     pub(crate) fn attempt_failed(&self, outcome: Option<Outcome>, delivery: Delivery) {
-        self.attempt_ended(
+        self.end_attempt(
             None,
             AttemptEnd {
                 status: None,
@@ -287,8 +286,14 @@ impl CallRecorder {
         );
     }
 
-    /// The attempt that began at `started`, or else the latest, has ended.
+    /// The attempt has ended that [began](Self::attempt_started) at `started`.
     pub(crate) fn attempt_ended(&self, started: Option<Instant>, end: AttemptEnd) {
+        let started = started.unwrap_or(self.start().started);
+        self.end_attempt(Some(started), end);
+    }
+
+    /// The attempt that began at `started`, or else the latest, has ended.
+    fn end_attempt(&self, started: Option<Instant>, end: AttemptEnd) {
         let now = Instant::now();
         self.note(|notes| notes.end_attempt(started, Some(now), end));
     }

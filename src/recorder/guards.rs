@@ -8,35 +8,48 @@ use std::{
 
 use super::recording::Recording;
 
-/// Runs somebody else's code, and records the call as broken if that panics. The panic goes on.
+/// Stands by while somebody else's code runs. If that panics, the call is recorded as broken; the panic
+/// goes on.
 ///
 /// A guard, because a future that is merely dropped while something else unwinds did not panic.
-#[inline]
-pub(super) fn watch<T>(recording: &mut Option<Recording>, run: impl FnOnce() -> T) -> T {
-    struct Watch<'a>(&'a mut Option<Recording>);
+pub(crate) struct Watch<'a>(&'a mut Option<Recording>);
 
-    impl Drop for Watch<'_> {
-        fn drop(&mut self) {
-            if let Some(mut recording) = self.0.take() {
-                recording.panicked();
-            }
-        }
+impl<'a> Watch<'a> {
+    #[inline]
+    pub(crate) fn over(recording: &'a mut Option<Recording>) -> Self {
+        Self(recording)
     }
 
-    let watch = Watch(recording);
-    let result = run();
-    mem::forget(watch);
-    result
+    /// The call has been made.
+    #[inline]
+    pub(crate) fn called(self) {
+        if let Some(recording) = &self.0 {
+            recording.called();
+        }
+        self.went_well();
+    }
+
+    #[inline]
+    fn went_well(self) {
+        mem::forget(self);
+    }
 }
 
-/// As [`watch`], for the code that makes the call.
-#[inline]
-pub(crate) fn calling<T>(recording: &mut Option<Recording>, call: impl FnOnce() -> T) -> T {
-    let called = watch(recording, call);
-    if let Some(recording) = recording {
-        recording.called();
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if let Some(mut recording) = self.0.take() {
+            recording.panicked();
+        }
     }
-    called
+}
+
+/// Runs somebody else's code under a [`Watch`].
+#[inline]
+pub(super) fn watch<T>(recording: &mut Option<Recording>, run: impl FnOnce() -> T) -> T {
+    let watch = Watch::over(recording);
+    let result = run();
+    watch.went_well();
+    result
 }
 
 /// Calls a sink, whose panics are its own: the call that is being recorded does not see them.

@@ -96,7 +96,7 @@ mod service;
 mod told;
 mod tracing_sink;
 
-pub(crate) use self::{future::recorded, guards::calling, recording::Recording};
+pub(crate) use self::{future::recorded, guards::Watch, recording::Recording};
 
 #[cfg(feature = "metrics")]
 pub use self::metrics::MetricsSink;
