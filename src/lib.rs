@@ -25,6 +25,7 @@ mod error;
 mod extensions;
 mod kept_error;
 mod names;
+mod notes;
 mod outcome;
 mod path;
 mod record;

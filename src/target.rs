@@ -166,16 +166,6 @@ impl Target {
         }
     }
 
-    #[inline]
-    pub(crate) fn is_connect(&self) -> bool {
-        match &self.place {
-            Place::Copied(Copied { method, .. }) | Place::Cloned { method, .. } => {
-                matches!(method, Standard::Connect)
-            }
-            Place::Boxed(_) => false,
-        }
-    }
-
     /// Returns what was called as it was sent, secrets included. Without the query, unless it was kept.
     pub(crate) fn address(&self) -> Address<'_> {
         match &self.place {

@@ -10,7 +10,8 @@ use super::{
     recording::{Head, Recording},
 };
 use crate::{
-    call::{CallRecorder, Notes, Told},
+    call::CallRecorder,
+    notes::{Notes, Told},
     outcome::{Delivery, Outcome},
     record::{BodyEnd, CallRecord},
 };

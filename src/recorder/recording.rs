@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::SystemTime};
 
-use http::{Extensions, HeaderMap, HeaderName, Request, Response, StatusCode};
+use http::{Extensions, HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 use tokio::time::Instant;
 
 use super::{
@@ -13,8 +13,10 @@ use super::{
     told::{CANCELLED, INTERNAL},
 };
 use crate::{
-    call::{CallRecorder, Told},
+    call::CallRecorder,
     classify::{as_error, classify},
+    headers::request_id,
+    notes::Told,
     outcome::{Facts, Outcome},
     record::{BodyEnd, PathTemplate},
     secrets::MCP_SESSION_ID,
@@ -53,6 +55,7 @@ impl Recording {
             start.template = template;
             start.started_at = wall_clock();
             start.bytes_out = bytes_out(headers, request.body());
+            start.is_connect = *request.method() == Method::CONNECT;
         });
         call_sink(|| config.sink.started(request.method()));
         request.extensions_mut().insert(recorder.clone());
@@ -98,14 +101,19 @@ impl Recording {
         let at = Instant::now();
         recorder.head_came();
         let status = response.status();
-        if Told::is_plain(response, has_ended) && recorder.is_smooth(status) {
+        let request_id = match response.headers().is_empty() {
+            true => None,
+            false => request_id(response.headers()),
+        };
+        if request_id.is_none() && Told::is_plain(response, has_ended) && recorder.is_smooth(status)
+        {
             self.head = Some(Head { at, status });
         } else {
-            told(recorder, response, has_ended, at);
+            told(recorder, response, has_ended, request_id, at);
         }
         // What an upgraded connection goes on as is no body.
         if status == StatusCode::SWITCHING_PROTOCOLS
-            || (recorder.start().target.is_connect() && status.is_success())
+            || (recorder.start().is_connect && status.is_success())
         {
             self.close_at(at, None, None);
             return false;
@@ -235,12 +243,18 @@ impl fmt::Debug for Recording {
 
 /// Puts what the head of a response says into the notes.
 #[inline(never)]
-fn told<B>(recorder: &CallRecorder, response: &Response<B>, has_ended: bool, at: Instant) {
+fn told<B>(
+    recorder: &CallRecorder,
+    response: &Response<B>,
+    has_ended: bool,
+    request_id: Option<String>,
+    at: Instant,
+) {
     let mut notes = recorder.notes();
     // Whatever the attempts came to, this is the answer. A layer further in that watches the body
     // may still note a failure.
     notes.take_failure();
-    let told = Told::by_answer(response, has_ended, &notes);
+    let told = Told::by_answer(response, has_ended, request_id, &notes);
     notes.head = Some((at, told));
 }
 

@@ -5,14 +5,13 @@ use std::error::Error;
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::{
-    call::{Notes, Told},
     class::{ErrorClass, FaultDomain},
     classify::{as_error, classify, delivery},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, find},
     extensions::extension,
     grpc,
-    headers::request_id,
+    notes::{Notes, Told},
     outcome::{Delivery, Facts, Outcome},
     retried::Retried,
 };
@@ -28,16 +27,21 @@ impl Told {
         }
     }
 
-    /// Returns whether [`by_answer`](Self::by_answer) comes to no more than [`plain`](Self::plain).
+    /// Returns whether [`by_answer`](Self::by_answer) comes to no more than [`plain`](Self::plain), unless
+    /// there is a request id.
     #[inline]
     pub(super) fn is_plain<B>(response: &Response<B>, has_ended: bool) -> bool {
-        let headers = response.headers();
         response.status().as_u16() < 400
             && response.extensions().is_empty()
-            && (headers.is_empty() || (!has_ended && request_id(headers).is_none()))
+            && (!has_ended || response.headers().is_empty())
     }
 
-    pub(super) fn by_answer<B>(response: &Response<B>, has_ended: bool, notes: &Notes) -> Self {
+    pub(super) fn by_answer<B>(
+        response: &Response<B>,
+        has_ended: bool,
+        request_id: Option<String>,
+        notes: &Notes,
+    ) -> Self {
         let status = response.status();
         let mut told = Self {
             retried: extension(response.extensions()).copied(),
@@ -58,9 +62,7 @@ impl Told {
                 told.outcome = classify(None, &facts);
             }
         }
-        if told.request_id.is_none() && !response.headers().is_empty() {
-            told.request_id = request_id(response.headers()).map(Into::into);
-        }
+        told.request_id = told.request_id.or(request_id.map(Into::into));
         told
     }
 

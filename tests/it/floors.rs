@@ -23,6 +23,7 @@ const VOCABULARY: &[&str] = &[
     "kept_error",
     "retry_marks",
     "names",
+    "notes",
     "outcome",
     "path",
     "record",
