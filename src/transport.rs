@@ -96,9 +96,10 @@ pub(crate) fn is_request_body(error: &(dyn Error + 'static)) -> bool {
 /// A request that its connection left behind: one, say, that waited for its turn on an HTTP/2
 /// connection which then broke.
 ///
-/// hyper raises the same kind of error as when the request's body fails, and nothing but its text
-/// tells them apart. Whoever holds the body knows that it did not fail, and says so by this. It reads
-/// as the error that it holds, which is its `source()`.
+/// hyper raises the same kind of error as when the request's body fails, with a bare text below, and
+/// nothing but that text tells them apart. A [`BodyFailure`] is never a bare text, so whoever marks the
+/// failures of a body knows that this is none. It reads as the error that it holds, which is its
+/// `source()`.
 #[derive(Debug)]
 pub(crate) struct LeftBehind(BoxError);
 
@@ -118,11 +119,37 @@ impl LeftBehind {
     }
 }
 
+/// The failure of a caller's body, where it would look like a bare text. It reads as the error that it
+/// holds, which is its `source()`.
+#[derive(Debug)]
+pub(crate) struct BodyFailure(BoxError);
+
+impl BodyFailure {
+    /// Marks the failure of a body, unless its shape is enough.
+    pub(crate) fn mark(error: BoxError) -> BoxError {
+        match is_bare_text(&*error) {
+            true => Box::new(Self(error)),
+            false => error,
+        }
+    }
+}
+
 /// Returns whether an error can be the one that std makes of a text. Its type has no name; it is a
-/// `String` and nothing below. An error of another shape, from a body that a layer below the retries put
-/// around the request's, is none.
+/// `String` and nothing below.
 fn is_bare_text(error: &(dyn Error + 'static)) -> bool {
     size_of_val(error) == size_of::<String>() && error.source().is_none()
+}
+
+impl fmt::Display for BodyFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for BodyFailure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0)
+    }
 }
 
 impl fmt::Display for LeftBehind {

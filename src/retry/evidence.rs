@@ -13,12 +13,13 @@ use crate::{
 };
 
 impl<B> Operation<B> {
-    /// Says of an error that blames the request's body that it does so wrongly, where that is known: a
-    /// body that could be replayed did not fail.
+    /// Says of an error that blames the request's body that it does so wrongly, where that is known: the
+    /// failures of that body are marked by [`ReplayBody`](super::ReplayBody), and one that is kept says
+    /// itself that it failed, whatever a layer below made of its error.
     pub(super) fn explain(&self, error: BoxError) -> BoxError {
-        match self.spare.can_replay() {
-            true => LeftBehind::explain(error),
-            false => error,
+        match self.spare.has_failed() {
+            true => error,
+            false => LeftBehind::explain(error),
         }
     }
 

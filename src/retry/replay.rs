@@ -15,7 +15,7 @@ use super::{
     kept::{Kept, Standing, Step, same, whole},
     snapshot::Head,
 };
-use crate::{endpoint::Endpoint, error::BoxError, sync::Arc};
+use crate::{endpoint::Endpoint, error::BoxError, sync::Arc, transport::BodyFailure};
 
 /// The body that the retry layer hands to the service below: the caller's own, of which what was read
 /// is remembered, up to the layer's `replay_limit`, so that another attempt can send it again.
@@ -106,6 +106,13 @@ impl<B> Replay<B> {
         self.kept.state().is_some_and(|state| state.can_replay())
     }
 
+    /// Returns whether the body is known to have failed by itself.
+    pub(super) fn has_failed(&self) -> bool {
+        self.kept
+            .state()
+            .is_none_or(|state| state.standing == Standing::Failed)
+    }
+
     /// Returns whether the latest attempt has begun to read the body.
     pub(super) fn is_read(&self) -> bool {
         self.kept.state().is_some_and(|state| state.is_read())
@@ -184,8 +191,11 @@ where
         loop {
             let frame = match &mut self.source {
                 Source::Ended(_) => None,
-                Source::Alone(body) => ready!(Pin::new(body).poll_frame(cx))
-                    .map(|frame| frame.map(whole).map_err(Into::into)),
+                Source::Alone(body) => ready!(Pin::new(body).poll_frame(cx)).map(|frame| {
+                    frame
+                        .map(whole)
+                        .map_err(|error| BodyFailure::mark(error.into()))
+                }),
                 Source::Kept { kept, attempt } => {
                     let Some(mut state) = kept.state() else {
                         self.source = Source::Ended(SizeHint::with_exact(0));
@@ -196,7 +206,7 @@ where
                     match step {
                         Step::Frame(frame) => Some(Ok(frame)),
                         Step::End => None,
-                        Step::Failed(error) => Some(Err(error.into())),
+                        Step::Failed(error) => Some(Err(BodyFailure::mark(error.into()))),
                         Step::Superseded => Some(Err(Superseded { panicked: false }.into())),
                         Step::Released(frame, rest) => {
                             self.source = Source::Alone(rest);

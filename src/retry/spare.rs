@@ -77,6 +77,14 @@ impl<B> Spare<B> {
         }
     }
 
+    /// Returns whether the request's body is known to have failed by itself.
+    pub(super) fn has_failed(&self) -> bool {
+        match self {
+            Self::Whole(replay) => replay.has_failed(),
+            Self::Short(..) | Self::Lean(_) | Self::Nothing => false,
+        }
+    }
+
     /// Returns whether it is known that the latest attempt has begun to read the request's body.
     pub(super) fn is_read(&self) -> bool {
         match self {

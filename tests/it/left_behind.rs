@@ -58,15 +58,28 @@ fn request(method: &str, uri: String, body: Synthetic) -> Request<Synthetic> {
         .unwrap()
 }
 
-fn stack(calls: &RecentCalls) -> ClientStack {
+fn retry() -> RetryLayer {
     let millis = Duration::from_millis;
-    let retry = RetryLayer::new().backoff(Backoff::exponential(millis(1), millis(2)));
+    RetryLayer::new().backoff(Backoff::exponential(millis(1), millis(2)))
+}
+
+/// Those that never repeat these requests and so keep nothing of them: nobody holds the body while it is
+/// sent.
+fn forgetful() -> [RetryLayer; 2] {
+    [
+        retry().max_attempts(1),
+        retry().only_declared(true).repeat_unsent(false),
+    ]
+}
+
+fn stack(retry: RetryLayer, calls: &RecentCalls) -> ClientStack {
     ClientStack::new(Duration::from_secs(30))
         .retry(retry)
         .record(calls.clone())
 }
 
 async fn leave_behind(
+    retry: RetryLayer,
     method: &str,
     body: Synthetic,
 ) -> (
@@ -76,7 +89,7 @@ async fn leave_behind(
     let close = Arc::new(Notify::new());
     let uri = format!("http://{}/orders", server(Arc::clone(&close)).await);
     let calls = RecentCalls::new(10);
-    let client = stack(&calls).layer(client::http2());
+    let client = stack(retry, &calls).layer(client::http2());
     let first = request("GET", uri.clone(), Synthetic::of(0));
     client.clone().oneshot(first).await.unwrap();
     let waiting = client.oneshot(request(method, uri, body));
@@ -94,7 +107,7 @@ async fn leave_behind(
 #[tokio::test]
 async fn is_a_failure_of_the_network_and_repeated_where_that_is_safe() {
     for (method, length) in [("GET", 0), ("PUT", 9)] {
-        let (result, calls) = leave_behind(method, Synthetic::of(length)).await;
+        let (result, calls) = leave_behind(retry(), method, Synthetic::of(length)).await;
         let response = result.unwrap();
         assert_eq!(response.status(), StatusCode::NO_CONTENT, "{method}");
         assert_eq!(response.retried().unwrap().attempts(), 2, "{method}");
@@ -106,8 +119,24 @@ async fn is_a_failure_of_the_network_and_repeated_where_that_is_safe() {
 }
 
 #[tokio::test]
+async fn is_a_failure_of_the_network_for_what_is_never_repeated() {
+    for method in ["PUT", "POST"] {
+        for retry in forgetful() {
+            let (result, calls) = leave_behind(retry, method, Synthetic::of(9)).await;
+            let error = result.unwrap_err();
+            let class = error.diagnosis().class();
+            assert_eq!(class, ErrorClass::Network, "{method}");
+            assert_eq!(error.diagnosis().domain(), FaultDomain::Upstream);
+            let record = calls.snapshot().pop().unwrap();
+            let class = record.outcome().unwrap().class();
+            assert_eq!(class, ErrorClass::Network, "{method}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn is_not_repeated_where_it_may_have_been_applied() {
-    let (result, calls) = leave_behind("POST", Synthetic::of(9)).await;
+    let (result, calls) = leave_behind(retry(), "POST", Synthetic::of(9)).await;
     let error = result.unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -122,6 +151,8 @@ async fn is_not_repeated_where_it_may_have_been_applied() {
     assert_eq!(record.outcome().unwrap().class(), ErrorClass::Network);
 }
 
+type Build = fn() -> Synthetic;
+
 /// Not every error that blames the body is wrong.
 #[tokio::test]
 async fn a_body_that_fails_is_the_callers_fault_still() {
@@ -131,22 +162,25 @@ async fn a_body_that_fails_is_the_callers_fault_still() {
         raw::drain(&mut stream).await;
     })
     .await;
-    for (method, body) in [
-        ("PUT", Synthetic::failing(20_000, "disk is gone")),
-        ("PUT", Synthetic::failing(0, "disk is gone")),
-        ("POST", Synthetic::failing(100_000, "disk is gone")),
-        ("PUT", Synthetic::lying(20, 10)),
-    ] {
-        let calls = RecentCalls::new(1);
-        let client = stack(&calls).layer(client::http1());
-        let request = request(method, format!("http://{address}/orders"), body);
-        let error = client.oneshot(request).await.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("{method} /orders failed: request body failed (no response from server)")
-        );
-        assert_eq!(error.diagnosis().class(), ErrorClass::Cancelled);
-        assert_eq!(error.diagnosis().domain(), FaultDomain::Client);
+    let bodies: [(&str, Build); 4] = [
+        ("PUT", || Synthetic::failing(20_000, "disk is gone")),
+        ("PUT", || Synthetic::failing(0, "disk is gone")),
+        ("POST", || Synthetic::failing(100_000, "disk is gone")),
+        ("PUT", || Synthetic::lying(20, 10)),
+    ];
+    for (method, body) in bodies {
+        let [first, second] = forgetful();
+        for retry in [retry(), first, second] {
+            let client = stack(retry, &RecentCalls::new(1)).layer(client::http1());
+            let request = request(method, format!("http://{address}/orders"), body());
+            let error = client.oneshot(request).await.unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("{method} /orders failed: request body failed (no response from server)")
+            );
+            assert_eq!(error.diagnosis().class(), ErrorClass::Cancelled);
+            assert_eq!(error.diagnosis().domain(), FaultDomain::Client);
+        }
     }
 }
 
@@ -158,7 +192,7 @@ async fn a_body_that_a_layer_below_cuts_off_is_our_own_fault_still() {
     let limited = client.map_request(|request: Request<ReplayBody<Synthetic>>| {
         request.map(|body| Limited::new(body, 1_000))
     });
-    let client = stack(&RecentCalls::new(1)).layer(limited);
+    let client = stack(retry(), &RecentCalls::new(1)).layer(limited);
     let request = request(
         "PUT",
         format!("http://{address}/orders"),
