@@ -117,6 +117,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("attempts", "tokio"),
     ("budget", "tokio"),
     ("call", "tokio"),
+    ("notes", "tokio"),
 ];
 
 /// The longest that a file may be, in lines.
