@@ -47,8 +47,9 @@ struct Shared {
     /// Where a call that a layer records, and nobody else hears of, stands while all goes well.
     course: Course,
     /// Whether a poll of whoever records the call is on the stack: an answer that comes now is the head of
-    /// the call's response or, if that is still to come, has an end of its own. Set and read without order,
-    /// for that is a question within one thread; to others the difference is none.
+    /// the call's response or, if that is still to come, has ended when the poll has. Set and read without
+    /// order, for that is a question within one thread; an answer that comes in another one, just as the
+    /// poll ends, may pass for having come with the head.
     is_polled: AtomicBool,
     notes: Mutex<Notes>,
     /// Whoever else hears of everything: the caller's handle, or the recorder further out.
