@@ -67,8 +67,8 @@ pub(crate) struct Start {
     pub(crate) started: Instant,
     pub(crate) started_at: SystemTime,
     pub(crate) bytes_out: Option<u64>,
-    /// The method is `CONNECT`.
     pub(crate) is_connect: bool,
+    pub(crate) is_head: bool,
     /// Made when somebody asks: most records are counted and forgotten.
     pub(crate) endpoint: OnceLock<Box<Endpoint>>,
     /// Those of the record, which are not told any more when it is made. Of a call that took the common
@@ -95,6 +95,7 @@ impl Default for Shared {
                 started_at: SystemTime::UNIX_EPOCH,
                 bytes_out: None,
                 is_connect: false,
+                is_head: false,
                 endpoint: OnceLock::new(),
                 attempts: OnceLock::new(),
             },

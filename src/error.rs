@@ -275,8 +275,8 @@ impl Error for TimeoutError {}
 
 /// An error after more than one attempt, or one whose repetition was given up.
 ///
-/// It reads as the error that it holds, which is its `source()`.
-#[derive(Debug)]
+/// It reads as the error that it holds, which is its `source()`. Its `Debug` does not show that one, whose
+/// own may name hosts.
 pub struct RetryError {
     error: BoxError,
     retried: Retried,
@@ -303,6 +303,14 @@ impl RetryError {
 impl fmt::Display for RetryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
+    }
+}
+
+impl fmt::Debug for RetryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryError")
+            .field("retried", &self.retried)
+            .finish_non_exhaustive()
     }
 }
 

@@ -119,9 +119,13 @@ fn unavailable(retry_after: Option<Duration>) -> Cow<'static, str> {
     }
 }
 
-/// A wait beyond what a duration can hold is not worth a number.
+/// A wait beyond what a duration can hold is not worth a number; of any other, nobody wants to read the
+/// nanoseconds that a date leaves.
 fn wait(retry_after: Option<Duration>) -> Option<Duration> {
-    retry_after.filter(|wait| *wait < Duration::MAX)
+    let wait = retry_after.filter(|wait| *wait < Duration::MAX)?;
+    let beyond = wait.subsec_nanos() % 1_000_000;
+    let up = Duration::from_nanos(u64::from((1_000_000 - beyond) % 1_000_000));
+    Some(wait.saturating_add(up))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::html;
+use crate::{html, text::one_line};
 
 /// How long a message may become, in bytes; what reads it cuts it further.
 pub(crate) const LONGEST: usize = 4 * 1024;
@@ -20,7 +20,7 @@ pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, st
         None => text,
     };
     let trimmed = trim(&text);
-    if trimmed.is_empty() || adds_nothing(trimmed, status) || is_placeholder(trimmed) {
+    if is_blank(trimmed) || adds_nothing(trimmed, status) || is_placeholder(trimmed) {
         return None;
     }
     if trimmed.len() == text.len() {
@@ -61,7 +61,14 @@ fn trim(text: &str) -> &str {
             return text;
         }
     }
-    text.trim_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}')
+    // Other controls may begin or end a terminal's sequence, which only `one_line` knows.
+    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\0' | '\u{feff}'))
+}
+
+/// Returns whether nothing of `text` would be seen.
+fn is_blank(text: &str) -> bool {
+    let begins_in_sight = text.as_bytes().first().is_some_and(u8::is_ascii_graphic);
+    !begins_in_sight && one_line(text).is_empty()
 }
 
 /// Returns whether `text` is the status again, in numbers or in words.

@@ -154,7 +154,7 @@ names!(Idempotency, "an idempotency", {
 
 impl Idempotency {
     /// Returns what holds for `request`: the declared extension; else the method; else an
-    /// `Idempotency-Key` header, which makes a write idempotent.
+    /// `Idempotency-Key` header that is not empty, which makes a write idempotent.
     ///
     /// Methods that RFC 9110 does not define are not idempotent.
     #[must_use]

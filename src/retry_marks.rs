@@ -30,11 +30,18 @@ impl Marks {
             if *name == EXPECT {
                 marks.expects = true;
             } else if *name == IDEMPOTENCY_KEY {
-                marks.has_idempotency_key = true;
+                marks.has_idempotency_key = names_something(headers);
             }
         }
         marks
     }
+}
+
+/// An empty key, as an unset variable makes it, lets no server tell a repetition from a second call.
+#[cold]
+fn names_something(headers: &HeaderMap) -> bool {
+    let key = headers.get(&IDEMPOTENCY_KEY);
+    key.is_some_and(|key| !key.as_bytes().trim_ascii().is_empty())
 }
 
 static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

@@ -56,6 +56,7 @@ impl Recording {
             start.started_at = wall_clock();
             start.bytes_out = bytes_out(headers, request.body());
             start.is_connect = *request.method() == Method::CONNECT;
+            start.is_head = *request.method() == Method::HEAD;
         });
         call_sink(|| config.sink.started(request.method()));
         request.extensions_mut().insert(recorder.clone());
@@ -118,10 +119,12 @@ impl Recording {
             self.close_at(at, None, None);
             return false;
         }
-        if has_ended {
+        // What a handler gives in answer to a HEAD is never sent.
+        let is_over = has_ended || recorder.start().is_head;
+        if is_over {
             self.close_at(at, None, Some(BodyEnd::Complete));
         }
-        !has_ended
+        !is_over
     }
 
     /// The inner service is not called at all: it could not be made ready.

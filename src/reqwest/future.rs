@@ -49,14 +49,16 @@ impl Future for ResponseFuture {
     type Output = Result<Response<reqwest::Body>, reqwest::Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
-            StateProj::Sent { inner } => Poll::Ready(ready!(inner.poll(cx)).map(Response::from)),
+        let result = match self.project().state.project() {
+            StateProj::Sent { inner } => ready!(inner.poll(cx)).map(Response::from),
             StateProj::Refused { error } => match error.take() {
-                Some(error) => Poll::Ready(Err(error)),
+                Some(error) => Err(error),
                 // Polled again after its end.
-                None => Poll::Pending,
+                None => return Poll::Pending,
             },
-        }
+        };
+        // reqwest's errors show their URL, query and all.
+        Poll::Ready(result.map_err(reqwest::Error::without_url))
     }
 }
 

@@ -14,8 +14,8 @@
 //! | `timeout`, off by default, runs to the end of the body | leave it off | the line says `timed out`, without the limit, which reqwest does not tell |
 //!
 //! The errors are reqwest's. What they hold of the network is found and classed like hyper's own:
-//! refused connections, names that do not resolve, resets. Note that their own text names the whole
-//! URL with its query; the line never does.
+//! refused connections, names that do not resolve, resets. Their own text would name the whole URL with
+//! its query, so that is taken out of them: [`url()`](reqwest::Error::url) gives none.
 //!
 //! A response's extensions hold reqwest's `Url` where it followed a redirect. A body is boxed on its
 //! way in and on its way out, since that is what reqwest takes and gives.

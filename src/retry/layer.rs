@@ -215,6 +215,12 @@ impl RetryLayer {
         self.with(|rules| rules.random = Arc::new(crate::backoff::Random::seeded(seed)))
     }
 
+    /// Makes one attempt, whatever a request asks for, and leaves its result as it is.
+    pub(crate) fn off() -> Self {
+        let once = Self::new().max_attempts(1).without_budget();
+        once.with(|rules| rules.is_off = true)
+    }
+
     /// Sets the limit for the whole call unless one was set.
     pub(crate) fn with_total_limit_if_unset(self, limit: Duration) -> Self {
         self.with(|rules| {

@@ -24,8 +24,9 @@ use crate::{
         Case, Failure, Permission, RetryDecision, decide, is_failure, is_given_up,
         is_retryable_error, is_retryable_status, retried_below,
     },
+    diagnosis::Diagnosed,
     endpoint::Endpoint,
-    error::{BoxError, RetryError, TimeoutError, TimeoutScope},
+    error::{BoxError, RetryError, TimeoutError, TimeoutScope, find},
     extensions::extension,
     outcome::{Delivery, Idempotency},
     remembered::Remembered,
@@ -190,6 +191,9 @@ impl<B> Operation<B> {
         result: Result<Response<R>, BoxError>,
         stop: StopReason,
     ) -> Result<Response<R>, BoxError> {
+        if self.rules.is_off {
+            return result;
+        }
         let is_plain = matches!(stop, StopReason::Succeeded | StopReason::NotRetryable);
         if self.number == 1 && is_plain {
             if stop == StopReason::NotRetryable {
@@ -262,12 +266,13 @@ impl<B> Operation<B> {
     }
 
     fn retry_after(&self, answer: Answer<'_>) -> Option<Duration> {
-        match answer {
-            Answer::Response(_, headers) if self.rules.retry_after_limit.is_some() => {
-                retry_after(headers, wall_clock())
-            }
-            _ => None,
-        }
+        self.rules.retry_after_limit?;
+        let headers = match answer {
+            Answer::Response(_, headers) => headers,
+            // It may have been made of a response.
+            Answer::Error(error) => &find::<Diagnosed>(error)?.response()?.headers,
+        };
+        retry_after(headers, wall_clock())
     }
 
     /// Shows the attempt to a hook; to none where the request could not be repeated anyway, of which

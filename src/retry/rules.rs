@@ -24,6 +24,8 @@ type Announce = dyn Fn(u32, Option<Duration>, &mut HeaderMap) + Send + Sync;
 /// What a [`RetryLayer`](super::RetryLayer) was told, shared by its services and their calls.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
+    /// A layer that never repeats has nothing to give up, and says nothing of attempts.
+    pub(super) is_off: bool,
     pub(super) max_attempts: u32,
     pub(super) backoff: Backoff,
     pub(super) budget: Option<RetryBudget>,
@@ -49,6 +51,7 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn new() -> Self {
         Self {
+            is_off: false,
             max_attempts: 3,
             backoff: Backoff::default(),
             budget: Some(RetryBudget::default()),

@@ -37,10 +37,13 @@ impl Terms {
         let recorder = CallRecorder::of(request.extensions()).cloned();
         // A recorded call brings along nothing else, as a rule.
         let is_extended = request.extensions().len() > usize::from(recorder.is_some());
-        let declared = match is_extended {
+        let mut declared = match is_extended {
             true => Declared::in_extensions(request.extensions()),
             false => Declared::default(),
         };
+        if rules.is_off {
+            declared.max_attempts = None;
+        }
         Self {
             recorder,
             is_extended,

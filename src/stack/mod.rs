@@ -223,10 +223,11 @@ impl ClientStack {
         self
     }
 
-    /// Makes one attempt only.
+    /// Makes one attempt only, also for a request with a [`MaxAttempts`](crate::MaxAttempts): there are no
+    /// retries then that it could speak to. A retry layer of your own may stand outside.
     #[must_use]
     pub fn without_retry(self) -> Self {
-        self.retry(RetryLayer::new().max_attempts(1).without_budget())
+        self.retry(RetryLayer::off())
     }
 
     /// Replaces the diagnosis.

@@ -53,8 +53,10 @@ fn the_wait_is_named_where_the_server_named_it() {
             FaultDomain::Upstream,
             Some(StatusCode::from_u16(status).unwrap()),
         );
-        let wait = Some(Duration::from_millis(wait));
-        assert_eq!(hint(outcome, false, wait, None).unwrap(), expected);
+        for nanoseconds in [0, 1, 999_999] {
+            let wait = Duration::from_millis(wait) - Duration::from_nanos(nanoseconds);
+            assert_eq!(hint(outcome, false, Some(wait), None).unwrap(), expected);
+        }
         let endless = hint(outcome, false, Some(Duration::MAX), None);
         assert_eq!(endless, hint(outcome, false, None, None));
     }

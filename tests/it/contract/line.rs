@@ -195,7 +195,12 @@ async fn control_characters_become_one_space() {
         (r"a\u202eb\u2066c\u200fd", "a b c d"),
         (r"a\u001b[31mred\u001b[0m b", "a red b"),
         (r"a\u001b]8;;http://x.example\u0007b", "a b"),
+        (r"\u001b[31mred\u001b[0m", "red"),
+        (r"\u001b]0;title\u0007a\u001b]0;title\u0007", "a"),
         (r"   a   b   ", "a b"),
+        // What nobody sees is no message.
+        (r"\u200b", "Bad Request"),
+        (r"\u001b[0m", "Bad Request"),
     ] {
         let body = format!("{{\"message\":\"{escaped}\"}}");
         let line = line(&layer, get("/a"), 400, JSON, body.as_bytes()).await;

@@ -13,8 +13,8 @@ use http_body::Body;
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 use tower_diagnose::{
-    Backoff, ClientStack, Delivery, DiagnoseLayer, Diagnosed, ErrorClass, Jitter, Outcome,
-    Protocol, RecentCalls, ReplayBody, RespondLayer, ResponseExt, RetryError, ServerStack,
+    Backoff, ClientStack, Delivery, DiagnoseLayer, Diagnosed, ErrorClass, Jitter, MaxAttempts,
+    Outcome, Protocol, RecentCalls, ReplayBody, RespondLayer, ResponseExt, RetryError, ServerStack,
     StopReason, find,
 };
 
@@ -168,6 +168,30 @@ async fn stacks_in_stacks_do_not_multiply() {
         error.to_string(),
         "GET /a failed: ECONNRESET (no response from server) [3 attempts]"
     );
+}
+
+#[tokio::test]
+async fn a_stack_without_retries_gives_nothing_up() {
+    for reply in [Reply::Status(503), Reply::Reset] {
+        let inner = Scripted::new([reply.clone()]);
+        let stack = ClientStack::new(SECOND).without_retry();
+        let mut request = secretive(Method::GET);
+        request.extensions_mut().insert(MaxAttempts(3));
+        match stack.layer(inner.clone()).oneshot(request).await {
+            Ok(response) => assert!(response.retried().is_none()),
+            Err(error) => assert!(find::<RetryError>(&error).is_none(), "{error:?}"),
+        }
+        assert_eq!(inner.calls(), 1);
+
+        // Retries outside of it have all attempts left.
+        let inner = Scripted::new([reply]);
+        let layers = (at_once(), stack);
+        let _ = layers
+            .layer(inner.clone())
+            .oneshot(secretive(Method::GET))
+            .await;
+        assert_eq!(inner.calls(), 3);
+    }
 }
 
 #[tokio::test(start_paused = true)]

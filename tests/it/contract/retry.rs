@@ -51,11 +51,13 @@ async fn the_table_of_methods() {
             assert_eq!(retried.unwrap().stop(), StopReason::NotIdempotent);
         }
     }
-    let mut keyed = sent(Method::POST);
-    keyed
-        .headers_mut()
-        .insert("idempotency-key", HeaderValue::from_static("k"));
-    assert_eq!(count(keyed).await.0, 3);
+    for (key, calls) in [("k", 3), ("\"k\"", 3), ("", 1), (" ", 1)] {
+        let mut keyed = sent(Method::POST);
+        keyed
+            .headers_mut()
+            .insert("idempotency-key", HeaderValue::from_static(key));
+        assert_eq!(count(keyed).await.0, calls, "{key:?}");
+    }
     for (declared, calls) in [
         (Idempotency::Safe, 3),
         (Idempotency::Idempotent, 3),
@@ -73,6 +75,18 @@ async fn the_table_of_methods() {
             .headers_mut()
             .insert("expect", HeaderValue::from_static(value));
         assert_eq!(count(request).await.0, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_made_an_error_below_is_waited_for_like_an_answer() {
+    for (headers, calls) in [(&[("retry-after", "7")], 3), (&[("retry-after", "31")], 1)] {
+        let inner = Scripted::new([Reply::With(503, headers, b"")]);
+        let layers = (calm(), DiagnoseLayer::new().error_for_status(true));
+        let error = layers.layer(inner.clone()).oneshot(sent(Method::GET)).await;
+        assert!(find::<RetryError>(&*error.unwrap_err()).is_some());
+        let times: Vec<u64> = inner.times().iter().map(Duration::as_secs).collect();
+        assert_eq!(times, [0, 7, 14][..calls]);
     }
 }
 

@@ -1,12 +1,14 @@
 //! What was sent, and comes back in other words, half cut, or in a `Debug` text.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request};
 use http_body_util::{Empty, Full};
 use tower::{BoxError, Layer, ServiceExt, service_fn};
-use tower_diagnose::{ClientStack, DiagnoseLayer, RecentCalls, ResponseExt};
+use tower_diagnose::{
+    ClientStack, DiagnoseLayer, RecentCalls, ResponseExt, RetryError, RetryLayer,
+};
 
 use super::shared::{JSON, diagnosis, everything};
 use crate::support::{
@@ -124,8 +126,7 @@ async fn a_secret_that_the_cut_goes_through_is_not_half_shown() {
 #[tokio::test]
 async fn debug_texts_hold_no_secret() {
     let inner = service_fn(|_: Request<()>| {
-        let error: BoxError =
-            std::io::Error::other("https://u:SENTINEL@h.example/?k=SENTINEL").into();
+        let error: BoxError = io::Error::other("https://u:SENTINEL@h.example/?k=SENTINEL").into();
         std::future::ready(Err::<http::Response<Empty<Bytes>>, BoxError>(error))
     });
     let request = Request::get("https://h.example/a?k=SENTINEL")
@@ -137,11 +138,24 @@ async fn debug_texts_hold_no_secret() {
         .oneshot(request)
         .await
         .unwrap_err();
+    let retried = RetryLayer::new()
+        .max_attempts(1)
+        .layer(service_fn(|_| {
+            let text = "https://u:SENTINEL@h.example/?k=SENTINEL";
+            let error = io::Error::new(io::ErrorKind::ConnectionReset, text);
+            std::future::ready(Err::<http::Response<Empty<Bytes>>, _>(error))
+        }))
+        .oneshot(Request::new(Empty::<Bytes>::new()))
+        .await
+        .unwrap_err();
+    assert!(retried.is::<RetryError>());
     for text in [
         error.to_string(),
         format!("{error:?}"),
         format!("{error:#?}"),
         format!("{error:#}"),
+        format!("{retried:?}"),
+        format!("{retried:#?}"),
     ] {
         assert!(
             !text.contains("SENTINEL") && !text.contains("h.example"),

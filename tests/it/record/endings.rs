@@ -111,6 +111,17 @@ async fn an_answer_without_a_body_is_complete_at_its_head() {
 }
 
 #[tokio::test]
+async fn what_is_never_sent_in_answer_to_a_head_is_not_missed() {
+    let calls = RecentCalls::new(1);
+    let service = RecorderLayer::new(calls.clone()).layer(service_fn(async |_: Request<()>| {
+        Ok::<_, BoxError>(response(200, Scripted::new([Step::Data("a")])))
+    }));
+    let request = Request::head("/").body(()).unwrap();
+    drop(service.oneshot(request).await.unwrap());
+    assert_eq!(only(&calls).body_end(), Some(BodyEnd::Complete));
+}
+
+#[tokio::test]
 async fn trailers_end_the_body_and_a_grpc_status_in_them_counts() {
     for (status, class) in [
         ("0", None),

@@ -230,6 +230,17 @@ async fn the_shapes_come_to_every_class() {
     }
 }
 
+#[tokio::test]
+async fn a_body_that_fails_does_so_below_any_method() {
+    for method in [Method::GET, Method::PUT, Method::POST] {
+        let stack = ClientStack::new(LIMIT).layer(Upstream::new([Ending::RequestBody]));
+        let mut request = post();
+        *request.method_mut() = method;
+        let error = stack.oneshot(request).await.unwrap_err().to_string();
+        assert!(error.contains("failed: request body failed ("), "{error}");
+    }
+}
+
 async fn call(upstream: &Upstream, request: Request<Full<Bytes>>) -> Result<Vec<u8>, BoxError> {
     let response = upstream.clone().oneshot(request).await?;
     Ok(response.into_body().collect().await?.to_bytes().into())

@@ -134,6 +134,15 @@ async fn a_refused_connection_was_not_sent_and_names_no_host() {
         !debug.contains("secret") && !debug.contains("word") && !debug.contains("127.0"),
         "{debug}"
     );
+    // reqwest's own error, which is what stands below ours.
+    let client = ReqwestService::new(builder().build().unwrap());
+    let url = format!("http://user:word@{address}/orders?key=secret");
+    let error = client.oneshot(request(url)).await.unwrap_err();
+    let text = error.to_string();
+    assert!(
+        !text.contains("secret") && !text.contains("127.0"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
