@@ -35,14 +35,20 @@ impl AttemptRecord {
         }
     }
 
-    pub(crate) fn end(&mut self, now: Instant, end: AttemptEnd) {
-        self.ended = Some(now);
+    /// Without a time `at`, that is the time of the head of the response.
+    pub(crate) fn end(&mut self, at: Option<Instant>, end: AttemptEnd) {
+        self.ended = at;
         self.status = end.status;
         // Whoever repeats it may have explained it already, before it was dropped.
         self.failure = end.failure.or(self.failure);
         if end.delivery != Delivery::Unknown || self.delivery != Delivery::NotSent {
             self.delivery = end.delivery;
         }
+    }
+
+    /// Nothing is known of its end. One that was answered without a time is not under way.
+    fn is_under_way(&self) -> bool {
+        self.ended.is_none() && self.status.is_none()
     }
 
     /// Says, before it ends, that it cannot have arrived.
@@ -91,6 +97,17 @@ pub(crate) struct AttemptEnd {
     pub(crate) delivery: Delivery,
 }
 
+impl AttemptEnd {
+    /// An answer that is no failure.
+    pub(crate) const fn answered(status: StatusCode) -> Self {
+        Self {
+            status: Some(status),
+            failure: None,
+            delivery: Delivery::Answered,
+        }
+    }
+}
+
 /// The attempts of one call. The first costs no allocation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attempts {
@@ -113,7 +130,7 @@ impl Attempts {
     /// Finds the latest attempt that is under way, of those begun at `started` if that is known.
     pub(crate) fn under_way(&mut self, started: Option<Instant>) -> Option<&mut AttemptRecord> {
         let is_it = |attempt: &&mut AttemptRecord| {
-            attempt.ended.is_none() && started.is_none_or(|started| started == attempt.started)
+            attempt.is_under_way() && started.is_none_or(|started| started == attempt.started)
         };
         match self.later.iter_mut().rev().find(is_it) {
             None => self.first.as_mut().filter(is_it),
@@ -125,13 +142,30 @@ impl Attempts {
         self.later.last_mut().or(self.first.as_mut())
     }
 
-    /// Gives those still under way the time that they have taken so far.
-    pub(crate) fn close(&mut self, now: Instant) {
-        if let Some(first) = &mut self.first {
-            first.ended.get_or_insert(now);
+    /// The one attempt of a call that went well, which ended with the `head` of the response.
+    pub(crate) fn only(started: Instant, head: Instant, status: StatusCode) -> Self {
+        let attempt = AttemptRecord {
+            started,
+            ended: Some(head),
+            status: Some(status),
+            failure: None,
+            delivery: Delivery::Answered,
+        };
+        Self {
+            first: Some(attempt),
+            later: Vec::new(),
         }
-        for attempt in &mut self.later {
-            attempt.ended.get_or_insert(now);
+    }
+
+    /// Gives those still under way the time that they have taken so far, and those that ended with the head
+    /// of the response the time of that.
+    pub(crate) fn close(&mut self, head: Option<Instant>, now: Instant) {
+        for attempt in self.first.iter_mut().chain(&mut self.later) {
+            let ended = match attempt.is_under_way() {
+                true => now,
+                false => head.unwrap_or(now),
+            };
+            attempt.ended.get_or_insert(ended);
         }
     }
 
@@ -173,8 +207,8 @@ mod tests {
         attempts
             .under_way(Some(start))
             .unwrap()
-            .end(start + Duration::from_secs(3), end);
-        attempts.close(start + Duration::from_secs(4));
+            .end(Some(start + Duration::from_secs(3)), end);
+        attempts.close(None, start + Duration::from_secs(4));
         let seen: Vec<_> = attempts
             .iter()
             .map(|attempt| (attempt.status(), attempt.duration().as_secs()))

@@ -10,13 +10,15 @@ use http::{Extensions, StatusCode};
 use tokio::time::Instant;
 
 use crate::{
-    attempts::{AttemptEnd, AttemptRecord, Attempts},
+    attempts::{AttemptEnd, Attempts},
+    course::{Course, Step},
     endpoint::{Endpoint, Target},
     extensions::extension,
+    notes::Notes,
     outcome::{Delivery, Facts, Outcome},
     record::PathTemplate,
     retried::Retried,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, AtomicBool, Mutex, MutexGuard, Ordering},
 };
 
 /// The notes of one call, as a request extension that every layer of the stack can find.
@@ -41,8 +43,14 @@ pub struct CallRecorder {
     shared: Arc<Shared>,
 }
 
-#[derive(Default)]
 struct Shared {
+    /// Where a call that a layer records, and nobody else hears of, stands while all goes well.
+    course: Course,
+    /// Whether a poll of whoever records the call is on the stack: an answer that comes now is the head of
+    /// the call's response or, if that is still to come, has ended when the poll has. Set and read without
+    /// order, for that is a question within one thread; an answer that comes in another one, just as the
+    /// poll ends, may pass for having come with the head.
+    is_polled: AtomicBool,
     notes: Mutex<Notes>,
     /// Whoever else hears of everything: the caller's handle, or the recorder further out.
     parent: Option<CallRecorder>,
@@ -59,21 +67,39 @@ pub(crate) struct Start {
     pub(crate) started: Instant,
     pub(crate) started_at: SystemTime,
     pub(crate) bytes_out: Option<u64>,
+    pub(crate) is_connect: bool,
+    pub(crate) is_head: bool,
     /// Made when somebody asks: most records are counted and forgotten.
     pub(crate) endpoint: OnceLock<Box<Endpoint>>,
+    /// Those of the record, which are not told any more when it is made. Of a call that took the common
+    /// course they are made when somebody asks.
+    pub(crate) attempts: OnceLock<Attempts>,
 }
 
-impl Default for Start {
+impl Default for Shared {
     /// A call that begins now, and of which nothing else is known.
+    ///
+    /// The clock first: all else is constant, and written where the block is allocated.
     #[inline]
     fn default() -> Self {
+        let started = Instant::now();
         Self {
-            target: Target::nothing(),
-            template: None,
-            started: Instant::now(),
-            started_at: SystemTime::UNIX_EPOCH,
-            bytes_out: None,
-            endpoint: OnceLock::new(),
+            course: Course::default(),
+            is_polled: AtomicBool::new(false),
+            notes: Mutex::default(),
+            parent: None,
+            start: Start {
+                target: Target::nothing(),
+                template: None,
+                started,
+                started_at: SystemTime::UNIX_EPOCH,
+                bytes_out: None,
+                is_connect: false,
+                is_head: false,
+                endpoint: OnceLock::new(),
+                attempts: OnceLock::new(),
+            },
+            is_recorded: false,
         }
     }
 }
@@ -88,37 +114,6 @@ impl Start {
             })
         })
     }
-}
-
-/// What an answer or an error says of its call.
-#[derive(Debug, Default)]
-pub(crate) struct Told {
-    pub(crate) status: Option<StatusCode>,
-    pub(crate) outcome: Option<Outcome>,
-    /// Holds where no attempt was noted.
-    pub(crate) delivery: Option<Delivery>,
-    pub(crate) attempts: u32,
-    pub(crate) retried: Option<Retried>,
-    pub(crate) request_id: Option<Box<str>>,
-    pub(crate) remote_code: Option<Box<str>>,
-}
-
-#[derive(Default)]
-pub(crate) struct Notes {
-    pub(crate) facts: Facts,
-    /// Of the attempts that ended.
-    delivery: Option<Delivery>,
-    under_way: u32,
-    /// Of the attempt that ended last.
-    failure: Option<Outcome>,
-    /// Of any attempt, a later success notwithstanding.
-    pub(crate) last_failure: Option<Outcome>,
-    pub(crate) retried: Option<Retried>,
-    pub(crate) is_accepted: bool,
-    /// When the head of the response came, and what it told. Here, as the start is, because the body of
-    /// the response would be larger for it.
-    pub(crate) head: Option<(Instant, Told)>,
-    pub(crate) attempts: Attempts,
 }
 
 impl CallRecorder {
@@ -136,7 +131,7 @@ impl CallRecorder {
 
     /// Begins the notes of one recorded call; `parent` hears of everything too.
     ///
-    /// `fill` writes where the notes lie: to move the 450 bytes there afterwards would cost as much as the
+    /// `fill` writes where the notes lie: to move the 490 bytes there afterwards would cost as much as the
     /// allocation does.
     #[inline]
     pub(crate) fn begin(
@@ -151,6 +146,9 @@ impl CallRecorder {
                 let notes = shared.notes.get_mut();
                 let notes = notes.unwrap_or_else(PoisonError::into_inner);
                 notes.facts.mcp_session = true;
+            }
+            if parent.is_none() {
+                shared.course = Course::at(Step::Beginning);
             }
             shared.parent = parent;
             shared.is_recorded = true;
@@ -169,36 +167,91 @@ impl CallRecorder {
         extension(extensions)
     }
 
-    /// An attempt is about to be handed to the client. Returns when, by which its end finds it.
-    pub(crate) fn attempt_started(&self) -> Instant {
+    /// The call has been made, and may have begun its first attempt.
+    #[inline]
+    pub(crate) fn called(&self) {
+        let course = &self.shared.course;
+        if course.is_at(Step::Beginning) {
+            course.go(Step::Beginning, Step::Begun);
+        }
+    }
+
+    /// Whoever records the call begins to poll it.
+    #[inline]
+    pub(crate) fn poll_began(&self) {
+        self.shared.is_polled.store(true, Ordering::Relaxed);
+    }
+
+    /// The poll gave nothing yet. What ended during it has ended by now.
+    #[inline]
+    pub(crate) fn poll_ended(&self) {
+        let shared = &*self.shared;
+        if shared.course.is_answered() {
+            drop(self.notes());
+        }
+        shared.is_polled.store(false, Ordering::Relaxed);
+    }
+
+    /// The head of the response is there.
+    #[inline]
+    pub(crate) fn head_came(&self) {
+        self.shared.is_polled.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns whether there is nothing to be said of a call that was answered with this status: nothing
+    /// is in the notes, and if an attempt was seen, it was the only one and got this answer.
+    #[inline]
+    pub(crate) fn is_smooth(&self, status: StatusCode) -> bool {
+        let course = &self.shared.course;
+        course.is_at(Step::Answered(status)) || course.is_at(Step::Begun)
+    }
+
+    /// Returns whether the one attempt of a call on the common course was answered.
+    #[inline]
+    pub(crate) fn is_answered(&self) -> bool {
+        self.shared.course.is_answered()
+    }
+
+    /// An attempt is about to be handed to the client. Returns when, by which its end finds it: `None` if
+    /// the call is being made, and the attempt begins with it.
+    #[inline]
+    pub(crate) fn attempt_started(&self) -> Option<Instant> {
+        match self.shared.course.go(Step::Beginning, Step::UnderWay) {
+            true => None,
+            false => Some(self.attempt_begun()),
+        }
+    }
+
+    #[inline(never)]
+    fn attempt_begun(&self) -> Instant {
         let now = Instant::now();
         self.note(|notes| {
-            notes.facts.dispatched = true;
-            notes.facts.requests = notes.facts.requests.saturating_add(1);
-            notes.facts.last_status = None;
-            notes.failure = None;
-            notes.under_way = notes.under_way.saturating_add(1);
-            notes.attempts.push(AttemptRecord::begun(now));
+            notes.begin_attempt(now);
         });
         now
+    }
+
+    /// The one attempt of a call on the common course got an answer that is no failure. Returns whether
+    /// that says it all.
+    ///
+    /// No clock is read: the head of the response is there, or else the poll ends that brought it, and
+    /// both have a time.
+    #[inline]
+    pub(crate) fn attempt_went_well(&self, status: StatusCode) -> bool {
+        let shared = &*self.shared;
+        shared.is_polled.load(Ordering::Relaxed)
+            && shared.course.go(Step::UnderWay, Step::Answered(status))
     }
 
     /// The attempt was answered.
     #[cfg(test)]
     pub(crate) fn attempt_answered(&self, status: StatusCode) {
-        self.attempt_ended(
-            None,
-            AttemptEnd {
-                status: Some(status),
-                failure: None,
-                delivery: Delivery::Answered,
-            },
-        );
+        self.end_attempt(None, AttemptEnd::answered(status));
     }
 
     /// The attempt failed without an answer. `outcome` is `None` where the error's type is unknown.
     pub(crate) fn attempt_failed(&self, outcome: Option<Outcome>, delivery: Delivery) {
-        self.attempt_ended(
+        self.end_attempt(
             None,
             AttemptEnd {
                 status: None,
@@ -208,10 +261,16 @@ impl CallRecorder {
         );
     }
 
-    /// The attempt that began at `started`, or else the latest, has ended.
+    /// The attempt has ended that [began](Self::attempt_started) at `started`.
     pub(crate) fn attempt_ended(&self, started: Option<Instant>, end: AttemptEnd) {
+        let started = started.unwrap_or(self.start().started);
+        self.end_attempt(Some(started), end);
+    }
+
+    /// The attempt that began at `started`, or else the latest, has ended.
+    fn end_attempt(&self, started: Option<Instant>, end: AttemptEnd) {
         let now = Instant::now();
-        self.note(|notes| notes.end_attempt(started, now, end));
+        self.note(|notes| notes.end_attempt(started, Some(now), end));
     }
 
     /// The client was never called, because it could not be made ready.
@@ -290,11 +349,30 @@ impl CallRecorder {
     }
 
     pub(crate) fn notes(&self) -> MutexGuard<'_, Notes> {
+        let shared = &*self.shared;
         // A panic while the lock is held leaves nothing half-written that matters.
-        self.shared
-            .notes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let mut notes = shared.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if !shared.course.is_at(Step::Noted) {
+            self.leave_course(&mut notes);
+        }
+        notes
+    }
+
+    /// Notes what the call came to so far.
+    #[inline(never)]
+    fn leave_course(&self, notes: &mut Notes) {
+        let started = self.start().started;
+        match self.shared.course.take() {
+            Step::Noted | Step::Beginning | Step::Begun => {}
+            Step::UnderWay => notes.begin_attempt(started),
+            Step::Answered(status) => {
+                // After the poll that brought it, it has ended with the head of the response.
+                let is_polled = self.shared.is_polled.load(Ordering::Relaxed);
+                let end = AttemptEnd::answered(status);
+                notes.begin_attempt(started);
+                notes.end_attempt(Some(started), is_polled.then(Instant::now), end);
+            }
+        }
     }
 
     /// Writes to these notes and to everybody's who hears of them.
@@ -304,50 +382,6 @@ impl CallRecorder {
             write(&mut recorder.notes());
             next = recorder.shared.parent.as_ref();
         }
-    }
-}
-
-impl Notes {
-    /// Returns the least certain delivery of all attempts, if there were any.
-    pub(crate) fn delivery(&self) -> Option<Delivery> {
-        match self.delivery {
-            _ if self.under_way > 0 => Some(Delivery::Unknown),
-            ended => ended,
-        }
-    }
-
-    pub(crate) fn failure(&self) -> Option<Outcome> {
-        self.failure
-    }
-
-    /// Returns the failure of the last attempt and forgets it: what is noted from here on came later.
-    pub(crate) fn take_failure(&mut self) -> Option<Outcome> {
-        self.failure.take()
-    }
-
-    fn end_attempt(&mut self, started: Option<Instant>, now: Instant, end: AttemptEnd) {
-        if let Some(status) = end.status {
-            self.facts.responses = self.facts.responses.saturating_add(1);
-            self.facts.last_status = Some(status);
-        }
-        self.under_way = self.under_way.saturating_sub(1);
-        let delivery = match self.attempts.under_way(started) {
-            Some(attempt) => {
-                attempt.end(now, end);
-                attempt.delivery()
-            }
-            None => end.delivery,
-        };
-        self.delivery = Some(match self.delivery {
-            Some(so_far) => so_far.and(delivery),
-            None => delivery,
-        });
-        self.fail(end.failure);
-    }
-
-    fn fail(&mut self, failure: Option<Outcome>) {
-        self.failure = failure;
-        self.last_failure = failure.or(self.last_failure);
     }
 }
 

@@ -92,11 +92,12 @@ pub struct CallRecord {
     /// For what was known at the start; the notes themselves may change when the call is over.
     pub(crate) recorder: CallRecorder,
     pub(crate) has_template: bool,
+    /// The one attempt that was noted went well, and is made of the rest when somebody asks.
+    pub(crate) is_smooth: bool,
     pub(crate) status: Option<StatusCode>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) delivery: Delivery,
     pub(crate) attempts: u32,
-    pub(crate) attempt_log: Attempts,
     pub(crate) stop: Option<StopReason>,
     pub(crate) last_failure: Option<Outcome>,
     pub(crate) head: Option<Instant>,
@@ -184,7 +185,17 @@ impl CallRecord {
     /// the last.
     #[must_use]
     pub fn attempt_log(&self) -> impl DoubleEndedIterator<Item = &AttemptRecord> {
-        self.attempt_log.iter()
+        let attempts = &self.recorder.start().attempts;
+        attempts.get_or_init(|| self.only_attempt()).iter()
+    }
+
+    fn only_attempt(&self) -> Attempts {
+        match (self.is_smooth, self.head, self.status) {
+            (true, Some(head), Some(status)) => {
+                Attempts::only(self.recorder.start().started, head, status)
+            }
+            _ => Attempts::default(),
+        }
     }
 
     /// Returns why there were no more attempts, if a retry layer said so.

@@ -13,66 +13,77 @@ use crate::{
 /// An attempt under way. Dropped, it was given up midway.
 #[derive(Debug)]
 pub(super) struct Attempt {
-    /// Taken when the end has been noted.
+    /// `None` if nobody wants to know, and when the end has been noted.
     recorder: Option<CallRecorder>,
-    started: Instant,
+    /// `None` if it began with the call.
+    started: Option<Instant>,
 }
 
 impl Attempt {
+    /// One that nobody wants to know of.
+    pub(super) const UNNOTED: Self = Self {
+        recorder: None,
+        started: None,
+    };
+
     /// Begins the attempt of a request, if somebody wants to know.
     #[inline]
-    pub(super) fn start(extensions: &Extensions) -> Option<Self> {
-        CallRecorder::of(extensions).map(Self::noted)
-    }
-
-    #[inline(never)]
-    fn noted(recorder: &CallRecorder) -> Self {
-        Self {
-            recorder: Some(recorder.clone()),
-            started: recorder.attempt_started(),
+    pub(super) fn start(extensions: &Extensions) -> Self {
+        match CallRecorder::of(extensions) {
+            None => Self::UNNOTED,
+            Some(recorder) => Self {
+                recorder: Some(recorder.clone()),
+                started: recorder.attempt_started(),
+            },
         }
     }
 
     #[inline]
-    pub(super) fn answered(self, status: StatusCode) {
-        let is_failing = status.is_client_error() || status.is_server_error();
-        let failure = match &self.recorder {
-            Some(recorder) if is_failing => failure(recorder, status),
-            _ => None,
+    pub(super) fn is_noted(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    #[inline(always)]
+    pub(super) fn answered(&mut self, status: StatusCode) {
+        let Some(recorder) = self.recorder.take() else {
+            return;
         };
-        self.end(AttemptEnd {
-            status: Some(status),
-            failure,
-            delivery: Delivery::Answered,
-        });
-    }
-
-    pub(super) fn failed<E: 'static>(self, error: &E) {
-        let failure = self.recorder.as_ref().and_then(|notes| why(notes, error));
-        self.end(AttemptEnd {
-            status: None,
-            failure,
-            delivery: as_error(error).map_or(Delivery::Unknown, delivery),
-        });
-    }
-
-    #[inline]
-    fn end(mut self, end: AttemptEnd) {
-        if let Some(recorder) = self.recorder.take() {
-            recorder.attempt_ended(Some(self.started), end);
+        let is_failing = status.is_client_error() || status.is_server_error();
+        if is_failing || !recorder.attempt_went_well(status) {
+            answered(&recorder, self.started, status, is_failing);
         }
     }
-}
 
-impl Drop for Attempt {
-    fn drop(&mut self) {
+    #[cold]
+    pub(super) fn failed<E: 'static>(&mut self, error: &E) {
+        if let Some(recorder) = self.recorder.take() {
+            let end = AttemptEnd {
+                status: None,
+                failure: why(&recorder, error),
+                delivery: as_error(error).map_or(Delivery::Unknown, delivery),
+            };
+            recorder.attempt_ended(self.started, end);
+        }
+    }
+
+    #[cold]
+    fn dropped(&mut self) {
         if let Some(recorder) = self.recorder.take() {
             let end = AttemptEnd {
                 status: None,
                 failure: None,
                 delivery: Delivery::Unknown,
             };
-            recorder.attempt_ended(Some(self.started), end);
+            recorder.attempt_ended(self.started, end);
+        }
+    }
+}
+
+impl Drop for Attempt {
+    #[inline]
+    fn drop(&mut self) {
+        if self.recorder.is_some() {
+            self.dropped();
         }
     }
 }
@@ -83,6 +94,24 @@ pub(super) fn refused<E: 'static>(extensions: &Extensions, error: &E) {
     if let Some(recorder) = CallRecorder::of(extensions) {
         recorder.attempt_refused(why(recorder, error));
     }
+}
+
+/// Notes an answer that may be a failure, or of a call that did not take the common course.
+#[inline(never)]
+fn answered(
+    recorder: &CallRecorder,
+    started: Option<Instant>,
+    status: StatusCode,
+    is_failing: bool,
+) {
+    let end = AttemptEnd {
+        failure: match is_failing {
+            true => failure(recorder, status),
+            false => None,
+        },
+        ..AttemptEnd::answered(status)
+    };
+    recorder.attempt_ended(started, end);
 }
 
 /// Returns how an attempt failed that was answered like this.

@@ -17,7 +17,7 @@ pin_project! {
         #[pin]
         state: State<F, E>,
         // Below the state, so that the inner future is dropped before its end is noted.
-        attempt: Option<Attempt>,
+        attempt: Attempt,
     }
 }
 
@@ -30,7 +30,7 @@ pin_project! {
 }
 
 impl<F, E> ResponseFuture<F, E> {
-    pub(super) fn calling(inner: F, attempt: Option<Attempt>) -> Self {
+    pub(super) fn calling(inner: F, attempt: Attempt) -> Self {
         Self {
             state: State::Calling { inner },
             attempt,
@@ -40,7 +40,7 @@ impl<F, E> ResponseFuture<F, E> {
     pub(super) fn refused(error: E) -> Self {
         Self {
             state: State::Refused { error: Some(error) },
-            attempt: None,
+            attempt: Attempt::UNNOTED,
         }
     }
 }
@@ -55,9 +55,9 @@ where
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.as_mut().project();
-        match (this.state.project(), &this.attempt) {
+        match this.state.project() {
             // Straight through: a response is large, and moving it is what a layer costs.
-            (StateProj::Calling { inner }, None) => inner.poll(cx),
+            StateProj::Calling { inner } if !this.attempt.is_noted() => inner.poll(cx),
             _ => self.poll_noted(cx),
         }
     }
@@ -79,25 +79,19 @@ where
                 None => Poll::Pending,
             },
         };
-        // Looked at here and handed to nobody, the response need not be moved.
-        let status = match &polled {
-            Poll::Ready(Ok(response)) => response.status(),
-            Poll::Ready(Err(_)) => return polled.map_err(|error| failed(this.attempt, error)),
-            Poll::Pending => return Poll::Pending,
-        };
-        if let Some(attempt) = this.attempt.take() {
-            attempt.answered(status);
+        // Handed on arm by arm, the response is moved once.
+        match polled {
+            Poll::Ready(Ok(response)) => {
+                this.attempt.answered(response.status());
+                Poll::Ready(Ok(response))
+            }
+            Poll::Ready(Err(error)) => {
+                this.attempt.failed(&error);
+                Poll::Ready(Err(error))
+            }
+            Poll::Pending => Poll::Pending,
         }
-        polled
     }
-}
-
-#[cold]
-fn failed<E: 'static>(attempt: &mut Option<Attempt>, error: E) -> E {
-    if let Some(attempt) = attempt.take() {
-        attempt.failed(&error);
-    }
-    error
 }
 
 impl<F, E> fmt::Debug for ResponseFuture<F, E> {

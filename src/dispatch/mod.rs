@@ -42,8 +42,9 @@
 //!
 //! # Cost
 //!
-//! Nothing but a look into the extensions where nobody records. Else two readings of the clock per
-//! attempt, and a block from the second attempt on.
+//! Nothing but a look into the extensions where nobody records. For a recorder, no reading of the clock
+//! where an attempt begins as its call is made, and none where its good answer is the head of the call's
+//! response; else one each. A block from the second attempt on.
 
 mod attempt;
 mod future;

@@ -57,7 +57,7 @@ where
             return ResponseFuture::refused(error);
         }
         let attempt = match self.is_silent {
-            true => None,
+            true => Attempt::UNNOTED,
             false => Attempt::start(request.extensions()),
         };
         ResponseFuture::calling(self.inner.call(request), attempt)

@@ -8,7 +8,7 @@ use bytes::Buf;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::recording::{Recording, watch};
+use super::{guards::watch, recording::Recording};
 
 pin_project! {
     /// The body of a response whose call is being recorded.
@@ -105,12 +105,13 @@ where
                 return Poll::Ready(polled);
             }
         }
-        if let Some(recording) = this.recording.take() {
+        if let Some(recording) = this.recording {
             match &polled {
                 Some(Ok(frame)) => recording.completed(frame.trailers_ref()),
                 Some(Err(error)) => recording.body_failed(error),
                 None => recording.completed(None),
             }
+            *this.recording = None;
         }
         Poll::Ready(polled)
     }

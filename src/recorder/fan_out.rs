@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use http::Method;
 
-use super::recording::call_sink;
+use super::guards::call_sink;
 use crate::record::{CallRecord, RecordSink};
 
 /// Passes every record to several sinks, in the order in which they were added.

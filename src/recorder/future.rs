@@ -9,10 +9,7 @@ use http::Response;
 use http_body::Body;
 use pin_project_lite::pin_project;
 
-use super::{
-    body::ResponseBody,
-    recording::{Recording, watch},
-};
+use super::{body::ResponseBody, guards::watch, recording::Recording};
 
 pin_project! {
     /// The response of a [`Recorder`](super::Recorder) service.
@@ -94,16 +91,24 @@ where
     B: Body,
     E: 'static,
 {
+    if let Some(recording) = recording {
+        recording.poll_began();
+    }
     let polled = watch(recording, poll);
     // Looked at where it lies: a response is large, and is moved once only.
     match &polled {
-        Poll::Pending => return Poll::Pending,
+        Poll::Pending => {
+            if let Some(recording) = recording {
+                recording.poll_ended();
+            }
+            return Poll::Pending;
+        }
         Poll::Ready(Ok(response)) => {
             let has_ended = watch(recording, || response.body().is_end_stream());
             recording.take_if(|recording| !recording.answered(response, has_ended));
         }
         Poll::Ready(Err(error)) => {
-            if let Some(recording) = recording.take() {
+            if let Some(mut recording) = recording.take() {
                 recording.failed(error);
             }
         }

@@ -1,26 +1,24 @@
 //! One call being recorded: from its beginning to exactly one record.
 
-use std::{
-    any::Any,
-    fmt, mem,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::SystemTime,
-};
+use std::{fmt, sync::Arc, time::SystemTime};
 
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::{Extensions, HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 use tokio::time::Instant;
 
 use super::{
     bytes_out::bytes_out,
-    layer::{Config, PathHook},
+    closing::note_head,
+    guards::call_sink,
+    layer::Config,
     told::{CANCELLED, INTERNAL},
 };
 use crate::{
-    call::{CallRecorder, Notes, Told},
+    call::CallRecorder,
     classify::{as_error, classify},
-    outcome::{Delivery, Facts, Outcome},
-    record::{BodyEnd, CallRecord, PathTemplate},
+    headers::request_id,
+    notes::Told,
+    outcome::{Facts, Outcome},
+    record::{BodyEnd, PathTemplate},
     secrets::MCP_SESSION_ID,
 };
 
@@ -29,106 +27,147 @@ use crate::{
 /// Dropped, the caller let go: before the head that is a cancelled call, after it a dropped body.
 pub(crate) struct Recording {
     /// Taken when the record is made.
-    open: Option<Open>,
+    recorder: Option<CallRecorder>,
+    pub(super) config: Config,
+    pub(super) bytes_in: u64,
+    /// The head of a response of which there is nothing more to say. What another one tells is in the
+    /// recorder's notes: whatever is here makes the body larger.
+    head: Option<Head>,
 }
 
-struct Open {
-    config: Config,
-    /// Keeps what the head of the response told, too: whatever is here makes the body larger.
-    recorder: CallRecorder,
-    bytes_in: u64,
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    pub(super) at: Instant,
+    pub(super) status: StatusCode,
 }
 
 impl Recording {
     /// Begins a recording, and puts the call's notes on the request.
+    #[inline(always)]
     pub(super) fn begin<B: 'static>(config: &Config, request: &mut Request<B>) -> Self {
-        let parent = match request.extensions().is_empty() {
-            true => None,
-            false => request.extensions_mut().remove(),
+        let (parent, template) = match request.extensions().is_empty() {
+            true => (None, None),
+            false => brought(request.extensions_mut()),
         };
         let headers = request.headers();
-        let mcp_session = !headers.is_empty() && headers.contains_key(MCP_SESSION_ID);
-        let recorder = CallRecorder::begin(parent, mcp_session, |start| {
+        let recorder = CallRecorder::begin(parent, has_mcp_session(headers), |start| {
             start.target.keep(request.method(), request.uri());
-            start.template = template(request.extensions());
+            start.template = template;
             start.started_at = wall_clock();
             start.bytes_out = bytes_out(headers, request.body());
+            start.is_connect = *request.method() == Method::CONNECT;
+            start.is_head = *request.method() == Method::HEAD;
         });
         call_sink(|| config.sink.started(request.method()));
         request.extensions_mut().insert(recorder.clone());
         Self {
-            open: Some(Open {
-                config: Arc::clone(config),
-                recorder,
-                bytes_in: 0,
-            }),
+            recorder: Some(recorder),
+            config: Arc::clone(config),
+            bytes_in: 0,
+            head: None,
+        }
+    }
+
+    /// The call has been made.
+    #[inline]
+    pub(super) fn called(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.called();
+        }
+    }
+
+    /// The call is about to be polled.
+    #[inline]
+    pub(super) fn poll_began(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.poll_began();
+        }
+    }
+
+    /// The poll gave nothing yet.
+    #[inline]
+    pub(super) fn poll_ended(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.poll_ended();
         }
     }
 
     /// The head of the response came. Returns whether the recording goes on, since the body is still to
     /// be read.
+    #[inline(always)]
     pub(super) fn answered<B>(&mut self, response: &Response<B>, has_ended: bool) -> bool {
-        let Some(open) = &self.open else {
+        let Some(recorder) = &self.recorder else {
             return false;
         };
         let at = Instant::now();
-        let mut notes = open.recorder.notes();
-        // Whatever the attempts came to, this is the answer. A layer further in that watches the body
-        // may still note a failure.
-        notes.take_failure();
-        let told = Told::by_answer(response, has_ended, &notes);
-        notes.head = Some((at, told));
-        drop(notes);
+        recorder.head_came();
         let status = response.status();
-        let method = open.recorder.start().target.method();
-        let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
-            || (status.is_success() && *method == Method::CONNECT);
+        let request_id = match response.headers().is_empty() {
+            true => None,
+            false => request_id(response.headers()),
+        };
+        if request_id.is_none() && Told::is_plain(response, has_ended) && recorder.is_smooth(status)
+        {
+            self.head = Some(Head { at, status });
+        } else {
+            told(recorder, response, has_ended, request_id, at);
+        }
+        // What an upgraded connection goes on as is no body.
+        if status == StatusCode::SWITCHING_PROTOCOLS
+            || (recorder.start().is_connect && status.is_success())
+        {
+            self.close_at(at, None, None);
+            return false;
+        }
         // What a handler gives in answer to a HEAD is never sent.
-        let is_over = is_upgrade || has_ended || *method == Method::HEAD;
+        let is_over = has_ended || recorder.start().is_head;
         if is_over {
-            let body_end = (!is_upgrade).then_some(BodyEnd::Complete);
-            self.close_at(at, None, body_end);
+            self.close_at(at, None, Some(BodyEnd::Complete));
         }
         !is_over
     }
 
     /// The inner service is not called at all: it could not be made ready.
     pub(super) fn refused(&self) {
-        if let Some(open) = &self.open {
-            open.recorder.attempt_refused(None);
+        if let Some(recorder) = &self.recorder {
+            recorder.attempt_refused(None);
         }
     }
 
     /// The call failed without an answer.
-    pub(super) fn failed<E: 'static>(mut self, error: &E) {
-        if let Some(open) = self.open.take() {
+    pub(super) fn failed<E: 'static>(&mut self, error: &E) {
+        if let Some(recorder) = self.recorder.take() {
             let at = Instant::now();
-            let told = Told::by_error(error, &open.recorder.notes());
-            open.close(at, None, |_| (None, told));
+            let told = Told::by_error(error, &recorder.notes());
+            self.record(recorder, at, None, |_| (None, told));
         }
     }
 
     /// So much of the body was read.
+    #[inline]
     pub(super) fn read(&mut self, bytes: usize) {
-        if let Some(open) = &mut self.open {
-            let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-            open.bytes_in = open.bytes_in.saturating_add(bytes);
-        }
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.bytes_in = self.bytes_in.saturating_add(bytes);
     }
 
     /// The body was read to its end.
-    pub(super) fn completed(mut self, trailers: Option<&HeaderMap>) {
-        let failure = trailers.and_then(|trailers| {
-            self.judge(|facts, told| {
-                told.note_grpc(trailers, facts);
-                facts.grpc_status.and_then(|_| classify(None, facts))
-            })
-        });
+    #[inline]
+    pub(super) fn completed(&mut self, trailers: Option<&HeaderMap>) {
+        let failure = trailers.and_then(|trailers| self.failed_in(trailers));
         self.close(failure, Some(BodyEnd::Complete));
     }
 
+    #[inline(never)]
+    fn failed_in(&mut self, trailers: &HeaderMap) -> Option<Outcome> {
+        self.judge(|facts, told| {
+            told.note_grpc(trailers, facts);
+            facts.grpc_status.and_then(|_| classify(None, facts))
+        })
+    }
+
     /// The body failed midway.
-    pub(super) fn body_failed<E: 'static>(mut self, error: &E) {
+    #[inline(never)]
+    pub(super) fn body_failed<E: 'static>(&mut self, error: &E) {
         let failure = match as_error(error) {
             Some(error) => self.judge(|facts, _| classify(Some(error), facts)),
             None => None,
@@ -141,8 +180,9 @@ impl Recording {
         &mut self,
         judge: impl FnOnce(&mut Facts, &mut Told) -> Option<Outcome>,
     ) -> Option<Outcome> {
-        let open = self.open.as_mut()?;
-        let mut notes = open.recorder.notes();
+        let recorder = self.recorder.as_ref()?;
+        let mut notes = recorder.notes();
+        note_head(&mut notes, self.head.take());
         let mut facts = notes.facts;
         let (_, told) = notes.head.as_mut()?;
         facts.last_status = told.status;
@@ -150,102 +190,50 @@ impl Recording {
     }
 
     /// The code that we called panicked.
-    fn panicked(mut self) {
+    #[cold]
+    pub(super) fn panicked(&mut self) {
         self.close(Some(INTERNAL), Some(BodyEnd::Failed));
     }
 
+    /// The caller let go of the future or of the body.
+    #[inline(never)]
+    fn let_go(&mut self) {
+        let Some(recorder) = &self.recorder else {
+            return;
+        };
+        if self.head.is_some() || recorder.notes().head.is_some() {
+            self.close(None, Some(BodyEnd::Dropped));
+        } else {
+            recorder.cancelled();
+            self.close(Some(CANCELLED), None);
+        }
+    }
+
     /// Makes the record. `failure` is what came after the head; what the head says wins over it.
+    #[inline]
     fn close(&mut self, failure: Option<Outcome>, body_end: Option<BodyEnd>) {
         self.close_at(Instant::now(), failure, body_end);
     }
 
+    #[inline(never)]
     fn close_at(&mut self, at: Instant, failure: Option<Outcome>, body_end: Option<BodyEnd>) {
-        let Some(open) = self.open.take() else {
+        let Some(recorder) = self.recorder.take() else {
             return;
         };
-        open.close(at, body_end, |notes| match notes.head.take() {
-            Some((head, mut told)) => {
-                told.outcome = told.outcome.or(notes.failure()).or(failure);
-                (Some(head), told)
+        match self.head {
+            Some(head) if failure.is_none() && recorder.is_smooth(head.status) => {
+                self.record_smooth(recorder, head, at, body_end);
             }
-            None => {
-                let told = Told {
-                    outcome: failure,
-                    ..Told::default()
-                };
-                (None, told)
-            }
-        });
-    }
-}
-
-impl Open {
-    /// Makes the record of what `tell` says: when the head came, and what it or an error told.
-    #[inline]
-    fn close(
-        self,
-        ended: Instant,
-        body_end: Option<BodyEnd>,
-        tell: impl FnOnce(&mut Notes) -> (Option<Instant>, Told),
-    ) {
-        let has_template = self.recorder.start().template.is_some()
-            || self
-                .config
-                .path
-                .as_ref()
-                .is_some_and(|hook| self.asked(hook));
-        let mut notes = self.recorder.notes();
-        let (head, told) = tell(&mut notes);
-        notes.attempts.close(ended);
-        let attempt_log = mem::take(&mut notes.attempts);
-        let (requests, last_failure) = (notes.facts.requests, notes.last_failure);
-        let (noted, retried) = (notes.delivery(), notes.retried.or(told.retried));
-        drop(notes);
-        let record = CallRecord {
-            recorder: self.recorder,
-            has_template,
-            status: told.status,
-            outcome: told.outcome,
-            delivery: noted.or(told.delivery).unwrap_or(Delivery::Unknown),
-            attempts: match (requests, retried) {
-                (0, Some(retried)) => retried.attempts(),
-                (0, None) if noted.is_none() => told.attempts,
-                (requests, _) => requests,
-            },
-            attempt_log,
-            stop: retried.map(|retried| retried.stop()),
-            last_failure,
-            head,
-            ended,
-            bytes_in: self.bytes_in,
-            // Before the head there is no body.
-            body_end: body_end.filter(|_| head.is_some()),
-            request_id: told.request_id,
-            remote_code: told.remote_code,
-        };
-        call_sink(|| self.config.sink.record(record));
-    }
-
-    /// Asks the user's hook for a template; returns whether there is one.
-    fn asked(&self, hook: &PathHook) -> bool {
-        let start = self.recorder.start();
-        let endpoint = start.target.endpoint();
-        let Some(template) = call_hook(|| hook(&endpoint)) else {
-            return false;
-        };
-        let endpoint = Box::new(endpoint.with_path(&template));
-        start.endpoint.set(endpoint).is_ok()
+            head => self.record_noted(recorder, head, at, failure, body_end),
+        }
     }
 }
 
 impl Drop for Recording {
+    #[inline]
     fn drop(&mut self) {
-        let Some(open) = &self.open else { return };
-        if open.recorder.notes().head.is_some() {
-            self.close(None, Some(BodyEnd::Dropped));
-        } else {
-            open.recorder.cancelled();
-            self.close(Some(CANCELLED), None);
+        if self.recorder.is_some() {
+            self.let_go();
         }
     }
 }
@@ -256,55 +244,31 @@ impl fmt::Debug for Recording {
     }
 }
 
-/// Runs somebody else's code, and records the call as broken if that panics. The panic goes on.
-///
-/// A guard, because a future that is merely dropped while something else unwinds did not panic.
-#[inline]
-pub(crate) fn watch<T>(recording: &mut Option<Recording>, run: impl FnOnce() -> T) -> T {
-    struct Watch<'a>(&'a mut Option<Recording>);
-
-    impl Drop for Watch<'_> {
-        fn drop(&mut self) {
-            if let Some(recording) = self.0.take() {
-                recording.panicked();
-            }
-        }
-    }
-
-    let watch = Watch(recording);
-    let result = run();
-    mem::forget(watch);
-    result
+/// Puts what the head of a response says into the notes.
+#[inline(never)]
+fn told<B>(
+    recorder: &CallRecorder,
+    response: &Response<B>,
+    has_ended: bool,
+    request_id: Option<String>,
+    at: Instant,
+) {
+    let mut notes = recorder.notes();
+    // Whatever the attempts came to, this is the answer. A layer further in that watches the body
+    // may still note a failure.
+    notes.take_failure();
+    let told = Told::by_answer(response, has_ended, request_id, &notes);
+    notes.head = Some((at, told));
 }
 
-/// Calls a sink, whose panics are its own: the call that is being recorded does not see them.
-///
-/// Also while another panic unwinds: one that is caught before it leaves the drop is allowed there.
-pub(super) fn call_sink(sink: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(sink)) {
-        discard(payload);
-    }
+/// Returns what came with the request: a caller's notes, or those of a recorder further out, and the route
+/// template.
+#[inline(never)]
+fn brought(extensions: &mut Extensions) -> (Option<CallRecorder>, Option<PathTemplate>) {
+    (extensions.remove(), template(extensions))
 }
 
-/// As [`call_sink`], for what has a result.
-fn call_hook<T>(hook: impl FnOnce() -> Option<T>) -> Option<T> {
-    let mut result = None;
-    call_sink(|| result = hook());
-    result
-}
-
-/// Drops what was thrown, which may throw in its turn; what that throws is leaked.
-fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        mem::forget(payload);
-    }
-}
-
-/// Returns the route template that came with the request.
-fn template(extensions: &http::Extensions) -> Option<PathTemplate> {
-    if extensions.is_empty() {
-        return None;
-    }
+fn template(extensions: &Extensions) -> Option<PathTemplate> {
     if let Some(template) = extensions.get::<PathTemplate>() {
         return Some(template.clone());
     }
@@ -314,6 +278,14 @@ fn template(extensions: &http::Extensions) -> Option<PathTemplate> {
     }
     None
 }
+
+/// Looks at the name of each header: up to some 15 headers that is cheaper than to hash this one's.
+#[inline]
+fn has_mcp_session(headers: &HeaderMap) -> bool {
+    !headers.is_empty() && headers.keys().any(|name| *name == MCP_SESSION)
+}
+
+static MCP_SESSION: HeaderName = HeaderName::from_static(MCP_SESSION_ID);
 
 #[expect(
     clippy::disallowed_methods,

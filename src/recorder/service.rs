@@ -8,10 +8,7 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::{
-    body::ResponseBody,
-    future::ResponseFuture,
-    layer::Config,
-    recording::{Recording, watch},
+    body::ResponseBody, future::ResponseFuture, guards::Watch, layer::Config, recording::Recording,
 };
 use crate::kept_error::Kept;
 
@@ -67,8 +64,10 @@ where
             }
             return ResponseFuture::refused(error, recording);
         }
-        let inner = &mut self.inner;
-        let future = watch(&mut recording, move || inner.call(request));
+        // Not by a closure: a request is large, and would be moved into it.
+        let watch = Watch::over(&mut recording);
+        let future = self.inner.call(request);
+        watch.called();
         ResponseFuture::calling(future, recording)
     }
 }

@@ -2,30 +2,50 @@
 
 use std::error::Error;
 
-use http::{HeaderMap, Response};
+use http::{HeaderMap, Response, StatusCode};
 
 use crate::{
-    call::{Notes, Told},
     class::{ErrorClass, FaultDomain},
     classify::{as_error, classify, delivery},
     diagnosis::{Diagnosed, Diagnosis},
     error::{RetryError, find},
     extensions::extension,
     grpc,
-    headers::request_id,
+    notes::{Notes, Told},
     outcome::{Delivery, Facts, Outcome},
     retried::Retried,
 };
 
 impl Told {
-    pub(super) fn by_answer<B>(response: &Response<B>, has_ended: bool, notes: &Notes) -> Self {
-        let status = response.status();
-        let mut told = Self {
+    /// What an answer tells of which there is nothing more to say than its status.
+    pub(super) fn plain(status: StatusCode) -> Self {
+        Self {
             status: Some(status),
             delivery: Some(Delivery::Answered),
             attempts: 1,
-            retried: extension(response.extensions()).copied(),
             ..Self::default()
+        }
+    }
+
+    /// Returns whether [`by_answer`](Self::by_answer) comes to no more than [`plain`](Self::plain), unless
+    /// there is a request id.
+    #[inline]
+    pub(super) fn is_plain<B>(response: &Response<B>, has_ended: bool) -> bool {
+        response.status().as_u16() < 400
+            && response.extensions().is_empty()
+            && (!has_ended || response.headers().is_empty())
+    }
+
+    pub(super) fn by_answer<B>(
+        response: &Response<B>,
+        has_ended: bool,
+        request_id: Option<String>,
+        notes: &Notes,
+    ) -> Self {
+        let status = response.status();
+        let mut told = Self {
+            retried: extension(response.extensions()).copied(),
+            ..Self::plain(status)
         };
         if let Some(diagnosis) = extension::<Diagnosis>(response.extensions()) {
             told.adopt(diagnosis);
@@ -42,9 +62,7 @@ impl Told {
                 told.outcome = classify(None, &facts);
             }
         }
-        if told.request_id.is_none() && !response.headers().is_empty() {
-            told.request_id = request_id(response.headers()).map(Into::into);
-        }
+        told.request_id = told.request_id.or(request_id.map(Into::into));
         told
     }
 

@@ -105,8 +105,9 @@ impl<S> ClientService<S> {
         R: Body,
     {
         let mut recording = self.recorder.begin(&mut request);
-        let retry = &mut self.retry;
-        let attempts = recorder::watch(&mut recording, move || retry.call(request));
+        let watch = recorder::Watch::over(&mut recording);
+        let attempts = self.retry.call(request);
+        watch.called();
         ResponseFuture {
             attempts,
             diagnose: self.diagnose.clone(),

@@ -18,6 +18,7 @@ const VOCABULARY: &[&str] = &[
     "call",
     "class",
     "common",
+    "course",
     "endpoint",
     "error",
     "extensions",
@@ -25,6 +26,7 @@ const VOCABULARY: &[&str] = &[
     "kept_error",
     "retry_marks",
     "names",
+    "notes",
     "outcome",
     "path",
     "rare",
@@ -119,6 +121,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("attempts", "tokio"),
     ("budget", "tokio"),
     ("call", "tokio"),
+    ("notes", "tokio"),
 ];
 
 /// The longest that a file may be, in lines.

@@ -63,7 +63,7 @@ async fn whoever_repeats_explains_an_attempt_that_was_dropped() {
         failure: None,
         delivery: Delivery::Unknown,
     };
-    notes.attempt_ended(Some(started), end);
+    notes.attempt_ended(started, end);
     let timeout = Outcome::new(ErrorClass::Timeout, FaultDomain::Upstream, None);
     notes.attempt_explained(timeout);
     notes.repeating(timeout);
@@ -88,25 +88,25 @@ fn an_attempt_that_was_never_given_a_connection_was_not_sent_and_those_before_it
     notes.unsent();
     notes.attempt_started();
     notes.unsent();
-    notes.attempt_ended(None, dropped);
+    notes.end_attempt(None, dropped);
     assert_eq!(notes.delivery(), Delivery::NotSent);
     notes.unsent();
     notes.attempt_started();
-    notes.attempt_ended(None, dropped);
+    notes.end_attempt(None, dropped);
     assert_eq!(notes.delivery(), Delivery::Unknown);
     let notes = CallRecorder::new();
     notes.attempt_started();
     notes.attempt_started();
     notes.unsent();
-    notes.attempt_ended(None, dropped);
-    notes.attempt_ended(None, dropped);
+    notes.end_attempt(None, dropped);
+    notes.end_attempt(None, dropped);
     assert_eq!(notes.delivery(), Delivery::Unknown);
     // Of somebody else's attempt nothing is said.
     let outer = recorded(None, false);
     let stuck = recorded(Some(outer.clone()), false);
     outer.attempt_started();
     stuck.unsent();
-    outer.attempt_ended(None, dropped);
+    outer.end_attempt(None, dropped);
     assert_eq!(outer.delivery(), Delivery::Unknown);
     // Whatever was said: an answer is one.
     let notes = CallRecorder::new();

@@ -9,13 +9,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use tokio::time::sleep;
 use tower::{BoxError, Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_diagnose::{
-    ClientStack, Delivery, DiagnoseLayer, DispatchLayer, ErrorClass, FaultDomain, RecentCalls,
-    RecorderLayer, Refused, ReplayBody, RetryLayer,
+    CallRecorder, ClientStack, Delivery, DiagnoseLayer, DispatchLayer, ErrorClass, FaultDomain,
+    RecentCalls, RecorderLayer, Refused, ReplayBody, RetryLayer,
 };
 
 use super::only;
@@ -172,5 +172,100 @@ async fn time_spent_before_the_client_is_called_is_not_the_servers() {
     assert_eq!(
         domains,
         [Some(FaultDomain::Proxy), Some(FaultDomain::Upstream)]
+    );
+}
+
+fn sent() -> Sent {
+    get().map(|_| ReplayBody::default())
+}
+
+/// Waits so long before it calls its client, and before it hands on the answer of that.
+fn waits(before: u64, after: u64, inner: impl Client) -> impl Client {
+    service_fn(move |request: Sent| {
+        let mut inner = inner.clone();
+        // A client that nobody waits for is called along with the call itself.
+        let (early, late) = match before {
+            0 => (Some(inner.call(request)), None),
+            _ => (None, Some(request)),
+        };
+        async move {
+            sleep(Duration::from_millis(before)).await;
+            let answer = match (early, late) {
+                (Some(answer), _) => answer.await,
+                (None, Some(request)) => inner.call(request).await,
+                (None, None) => unreachable!(),
+            };
+            sleep(Duration::from_millis(after)).await;
+            answer
+        }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_has_its_own_beginning_and_end_wherever_the_calls_are() {
+    for (before, after) in [(0, 0), (0, 7), (5, 0), (5, 7)] {
+        for asks in [false, true] {
+            let calls = RecentCalls::new(10);
+            let kept = Arc::new(std::sync::Mutex::new(None));
+            let keeps = Arc::clone(&kept);
+            let client = service_fn(move |request: Sent| {
+                *keeps.lock().unwrap() = request.extensions().get::<CallRecorder>().cloned();
+                async {
+                    sleep(Duration::from_millis(20)).await;
+                    Ok(Response::new(Full::from("hello")))
+                }
+            });
+            let client = waits(before, after, DispatchLayer::new().layer(client));
+            let service = RecorderLayer::new(calls.clone()).layer(client);
+            let response = service.oneshot(sent()).await.unwrap();
+            sleep(Duration::from_millis(3)).await;
+            let notes = kept.lock().unwrap().take().unwrap();
+            if asks {
+                assert_eq!(notes.snapshot().responses, 1);
+            }
+            drop(response);
+
+            let record = only(&calls);
+            let attempts: Vec<_> = record.attempt_log().collect();
+            assert_eq!(attempts.len(), 1, "{record:?}");
+            assert_eq!(attempts[0].duration(), Duration::from_millis(20));
+            assert_eq!(attempts[0].status(), Some(StatusCode::OK));
+            assert_eq!(attempts[0].delivery(), Delivery::Answered);
+            let head = Duration::from_millis(before + 20 + after);
+            assert_eq!(record.time_to_head(), Some(head));
+            assert_eq!(record.duration(), head + Duration::from_millis(3));
+            assert_eq!((record.attempts(), record.outcome()), (1, None));
+            assert_eq!(notes.snapshot().responses, 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_after_one_that_went_well_is_counted_too() {
+    let calls = RecentCalls::new(10);
+    let client = DispatchLayer::new().layer(answers(&[200, 202]));
+    let twice = service_fn(move |request: Sent| {
+        let mut client = client.clone();
+        let again = request.extensions().clone();
+        let first = client.call(request);
+        async move {
+            first.await?;
+            let mut request = sent();
+            *request.extensions_mut() = again;
+            client.call(request).await
+        }
+    });
+    let service = RecorderLayer::new(calls.clone()).layer(twice);
+    drop(service.oneshot(sent()).await.unwrap());
+    let record = only(&calls);
+    let statuses: Vec<_> = record
+        .attempt_log()
+        .map(|attempt| attempt.status())
+        .collect();
+    assert_eq!(statuses, [Some(StatusCode::OK), Some(StatusCode::ACCEPTED)]);
+    assert_eq!(record.status(), Some(StatusCode::ACCEPTED));
+    assert_eq!(
+        (record.attempts(), record.delivery()),
+        (2, Delivery::Answered)
     );
 }

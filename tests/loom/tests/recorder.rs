@@ -155,3 +155,33 @@ fn a_recorder_further_in_goes_on_when_the_one_further_out_is_dropped() {
         assert!(facts.caller_cancelled);
     });
 }
+
+#[test]
+fn an_attempt_that_begins_with_its_call_and_ends_elsewhere_is_recorded_as_far_as_it_came() {
+    model(|| {
+        let records = Records::default();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let mut service = recorder(&records).layer(service_fn(move |request: Request<()>| {
+            let answer = |_| {
+                std::future::ready(Ok::<_, Infallible>(Response::new(Full::<Bytes>::from("a"))))
+            };
+            let mut client = DispatchLayer::new().layer(service_fn(answer));
+            let _ = sender.send(client.call(request));
+            async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::from("b"))) }
+        }));
+        let call = service.call(Request::new(()));
+        let attempt = receiver.recv().unwrap();
+        let attempts = thread::spawn(move || drop(block_on(attempt)));
+        drop(block_on(call));
+        attempts.join().unwrap();
+        let record = only(&records);
+        assert_eq!((record.attempts(), record.outcome()), (1, None));
+        assert_eq!(record.body_end(), Some(BodyEnd::Dropped));
+        let attempts: Vec<_> = record.attempt_log().collect();
+        assert_eq!(attempts.len(), 1);
+        match record.delivery() {
+            Delivery::Answered => assert_eq!(attempts[0].status(), Some(StatusCode::OK)),
+            delivery => assert_eq!((delivery, attempts[0].status()), (Delivery::Unknown, None)),
+        }
+    });
+}
