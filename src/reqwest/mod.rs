@@ -25,9 +25,8 @@
 //! - A user and a password in the URI do not become a header, as over hyper-util's client: it is reqwest's
 //!   `RequestBuilder` that makes one of them.
 //! - Of a request's extensions reqwest looks at its own `timeout` alone, which holds for every attempt.
-//!   It says nothing of connections, so leave
-//!   [`capture_connection`](crate::RetryLayer::capture_connection) off: a write that timed out would be
-//!   taken for unsent.
+//!   It says nothing of connections, so
+//!   [`capture_connection`](crate::RetryLayer::capture_connection) lets nothing more be repeated.
 //! - A body that is not empty is boxed on its way in, and every body on its way out, since that is what
 //!   reqwest takes and gives; lengths and trailers stay. A boxed body cannot be sent again by reqwest
 //!   itself, so a 307 or a 308 to a request with a body is the answer, even where it follows redirects.

@@ -1,7 +1,12 @@
-use std::sync::Arc;
+use std::{
+    pin::pin,
+    sync::Arc,
+    task::{Context, Waker},
+};
 
 use http::{Extensions, Request};
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
+use tokio::task::coop::unconstrained;
 
 /// Watches whether an attempt is given a connection by hyper-util's client.
 #[derive(Clone)]
@@ -27,9 +32,17 @@ impl ConnectionWatch {
         watch
     }
 
-    /// Returns whether there never was a connection: then nothing can have been sent.
+    /// Returns whether the client still waits for a connection: then nothing can have been sent.
+    ///
+    /// It does so with the request in its hands, by whose extensions it tells of the connection. A client
+    /// that knows nothing of that drops them when it begins to send, and there is nobody left to tell: the
+    /// wait is over too, without a connection.
     pub(super) fn saw_none(&self) -> bool {
-        self.captured.connection_metadata().is_none()
+        let mut captured = CaptureConnection::clone(&self.captured);
+        // A wait that the task's cooperative budget keeps from ending would look like one for a connection.
+        let told = pin!(unconstrained(captured.wait_for_connection_metadata()));
+        told.poll(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
     }
 
     fn of(extensions: &Extensions) -> Option<&Self> {

@@ -168,9 +168,10 @@ impl RetryLayer {
     /// attempt was given a connection: one that timed out before that was not sent, and may be
     /// repeated whatever its method. Default: false.
     ///
-    /// Only for a client that is hyper-util's legacy one: others never report a connection, and a
-    /// write that timed out would be taken for unsent. A capture that the request brings along is
-    /// replaced.
+    /// Only a client that is hyper-util's legacy one reports connections. Of another nothing is known, and
+    /// nothing follows, unless something holds the request's extensions while it is under way: a layer
+    /// below that keeps them, and another retry layer does, makes a write that timed out look unsent. A
+    /// capture that the request brings along is replaced.
     #[must_use]
     pub fn capture_connection(self, capture: bool) -> Self {
         self.with(|rules| rules.capture_connection = capture)

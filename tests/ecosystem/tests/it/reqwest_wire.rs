@@ -2,7 +2,10 @@
 
 use std::{
     convert::Infallible,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -15,7 +18,7 @@ use tokio::{
     net::TcpStream,
 };
 use tower::Layer;
-use tower_diagnose::{ClientService, ClientStack, ReqwestService};
+use tower_diagnose::{ClientService, ClientStack, Delivery, ReqwestService, RetryLayer};
 
 use crate::raw;
 
@@ -186,4 +189,32 @@ async fn a_tunnel_cannot_be_asked_for() {
         error.to_string(),
         "CONNECT host:443 failed: invalid request (not sent)"
     );
+}
+
+/// reqwest does not tell of connections: nobody knows then that there was none.
+#[tokio::test]
+async fn a_write_that_timed_out_is_not_taken_for_unsent() {
+    let attempts = Arc::new(AtomicU32::new(0));
+    let arrived = Arc::clone(&attempts);
+    let address = raw::serve(move |mut stream: TcpStream| {
+        let arrived = Arc::clone(&arrived);
+        async move {
+            raw::read_head(&mut stream).await;
+            arrived.fetch_add(1, Ordering::Relaxed);
+            raw::drain(&mut stream).await;
+        }
+    })
+    .await;
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let stack = ClientStack::new(Duration::from_secs(30))
+        .attempt_timeout(Duration::from_millis(100))
+        .retry(RetryLayer::new().capture_connection(true))
+        .layer(ReqwestService::new(client));
+    let request = Request::post(format!("http://{address}/orders"))
+        .body(Full::new(Bytes::from_static(b"content")))
+        .unwrap();
+    let error = stack.clone().send(request).await.unwrap_err();
+    assert_eq!(error.diagnosis().delivery(), Delivery::Unknown);
+    assert!(error.diagnosis().is_indeterminate());
+    assert_eq!(attempts.load(Ordering::Relaxed), 1);
 }
