@@ -119,12 +119,10 @@ impl Recording {
             self.close_at(at, None, None);
             return false;
         }
-        // What a handler gives in answer to a HEAD is never sent.
-        let is_over = has_ended || recorder.start().is_head;
-        if is_over {
+        if has_ended {
             self.close_at(at, None, Some(BodyEnd::Complete));
         }
-        !is_over
+        !has_ended
     }
 
     /// The inner service is not called at all: it could not be made ready.
@@ -202,7 +200,12 @@ impl Recording {
             return;
         };
         if self.head.is_some() || recorder.notes().head.is_some() {
-            self.close(None, Some(BodyEnd::Dropped));
+            // What a handler gives in answer to a HEAD is never sent: a server drops it.
+            let end = match recorder.start().is_head {
+                true => BodyEnd::Complete,
+                false => BodyEnd::Dropped,
+            };
+            self.close(None, Some(end));
         } else {
             recorder.cancelled();
             self.close(Some(CANCELLED), None);

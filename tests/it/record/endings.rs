@@ -121,6 +121,19 @@ async fn what_is_never_sent_in_answer_to_a_head_is_not_missed() {
     assert_eq!(only(&calls).body_end(), Some(BodyEnd::Complete));
 }
 
+/// As one does of which a server resets the stream behind its head.
+#[tokio::test]
+async fn what_fails_in_answer_to_a_head_has_failed() {
+    let calls = RecentCalls::new(1);
+    let service = RecorderLayer::new(calls.clone()).layer(service_fn(async |_: Request<()>| {
+        Ok::<_, BoxError>(response(200, Scripted::new([Step::Fail])))
+    }));
+    let request = Request::head("/").body(()).unwrap();
+    let response = service.oneshot(request).await.unwrap();
+    response.into_body().collect().await.unwrap_err();
+    assert_eq!(only(&calls).body_end(), Some(BodyEnd::Failed));
+}
+
 #[tokio::test]
 async fn trailers_end_the_body_and_a_grpc_status_in_them_counts() {
     for (status, class) in [
