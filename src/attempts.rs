@@ -158,14 +158,15 @@ impl Attempts {
     }
 
     /// Gives those still under way the time that they have taken so far, and those that ended with the head
-    /// of the response the time of that.
+    /// of the response the time of that. None lasts longer than its call, whose end may have been read from
+    /// the clock a moment before the attempt's.
     pub(crate) fn close(&mut self, head: Option<Instant>, now: Instant) {
         for attempt in self.first.iter_mut().chain(&mut self.later) {
             let ended = match attempt.is_under_way() {
                 true => now,
-                false => head.unwrap_or(now),
+                false => attempt.ended.or(head).unwrap_or(now),
             };
-            attempt.ended.get_or_insert(ended);
+            attempt.ended = Some(ended.min(now));
         }
     }
 
@@ -214,5 +215,27 @@ mod tests {
             .map(|attempt| (attempt.status(), attempt.duration().as_secs()))
             .collect();
         assert_eq!(seen, [(Some(StatusCode::OK), 3), (None, 3)]);
+    }
+
+    #[test]
+    fn no_attempt_lasts_longer_than_its_call() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        for (ended, head, lasted) in [
+            (Some(3), None, 3),
+            (Some(5), None, 4),
+            (None, Some(2), 2),
+            (None, Some(5), 4),
+            (None, None, 4),
+        ] {
+            let mut attempts = Attempts::default();
+            attempts.push(AttemptRecord::begun(start));
+            let end = AttemptEnd::answered(StatusCode::OK);
+            let attempt = attempts.under_way(None).unwrap();
+            attempt.end(ended.map(after), end);
+            attempts.close(head.map(after), after(4));
+            let seen = attempts.iter().next().unwrap();
+            assert_eq!(seen.duration(), Duration::from_secs(lasted));
+        }
     }
 }

@@ -202,14 +202,13 @@ impl CallRecorder {
     /// is in the notes, and if an attempt was seen, it was the only one and got this answer.
     #[inline]
     pub(crate) fn is_smooth(&self, status: StatusCode) -> bool {
-        let course = &self.shared.course;
-        course.is_at(Step::Answered(status)) || course.is_at(Step::Begun)
+        self.was_answered(status) || self.shared.course.is_at(Step::Begun)
     }
 
-    /// Returns whether the one attempt of a call on the common course was answered.
+    /// Returns whether an attempt was seen, only one, and this answer is all there is to be said of it.
     #[inline]
-    pub(crate) fn is_answered(&self) -> bool {
-        self.shared.course.is_answered()
+    pub(crate) fn was_answered(&self, status: StatusCode) -> bool {
+        self.shared.course.is_at(Step::Answered(status))
     }
 
     /// An attempt is about to be handed to the client. Returns when, by which its end finds it: `None` if

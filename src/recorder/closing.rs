@@ -18,18 +18,19 @@ use crate::{
 
 impl Recording {
     /// Makes the record of a call of which there is nothing in the notes: of nearly every one. At most
-    /// one attempt was seen, and it went well.
+    /// one attempt was seen, and if it `was_answered`, it went well.
     #[inline]
     pub(super) fn record_smooth(
         &self,
         recorder: CallRecorder,
+        was_answered: bool,
         head: Head,
         ended: Instant,
         body_end: Option<BodyEnd>,
     ) {
         let record = CallRecord {
             has_template: self.has_template(&recorder),
-            is_smooth: recorder.is_answered(),
+            is_smooth: was_answered,
             recorder,
             status: Some(head.status),
             outcome: None,

@@ -9,7 +9,11 @@ use http::Response;
 use http_body::Body;
 use pin_project_lite::pin_project;
 
-use super::{body::ResponseBody, guards::watch, recording::Recording};
+use super::{
+    body::ResponseBody,
+    guards::{Watch, watch},
+    recording::Recording,
+};
 
 pin_project! {
     /// The response of a [`Recorder`](super::Recorder) service.
@@ -107,11 +111,7 @@ where
             let has_ended = watch(recording, || response.body().is_end_stream());
             recording.take_if(|recording| !recording.answered(response, has_ended));
         }
-        Poll::Ready(Err(error)) => {
-            if let Some(mut recording) = recording.take() {
-                recording.failed(error);
-            }
-        }
+        Poll::Ready(Err(error)) => Watch::over(recording).failed(error),
     }
     polled.map_ok(|response| response.map(|body| ResponseBody::recorded(body, recording.take())))
 }

@@ -29,6 +29,17 @@ impl<'a> Watch<'a> {
         self.went_well();
     }
 
+    /// The call failed without an answer: looks at the error, whose code is somebody else's, and makes the
+    /// record.
+    #[inline]
+    pub(super) fn failed<E: 'static>(self, error: &E) {
+        if let Some(recording) = &mut *self.0 {
+            recording.failed(error);
+        }
+        *self.0 = None;
+        self.went_well();
+    }
+
     #[inline]
     fn went_well(self) {
         mem::forget(self);

@@ -134,9 +134,13 @@ impl Recording {
 
     /// The call failed without an answer.
     pub(super) fn failed<E: 'static>(&mut self, error: &E) {
+        let at = Instant::now();
+        let told = match &self.recorder {
+            Some(recorder) => Told::by_error(error, &recorder.notes()),
+            None => return,
+        };
+        // Not before: whoever wrote the error may have it panic when it is asked for its cause.
         if let Some(recorder) = self.recorder.take() {
-            let at = Instant::now();
-            let told = Told::by_error(error, &recorder.notes());
             self.record(recorder, at, None, |_| (None, told));
         }
     }
@@ -223,12 +227,15 @@ impl Recording {
         let Some(recorder) = self.recorder.take() else {
             return;
         };
-        match self.head {
-            Some(head) if failure.is_none() && recorder.is_smooth(head.status) => {
-                self.record_smooth(recorder, head, at, body_end);
+        if let (Some(head), None) = (self.head, failure) {
+            // Asked once: whoever else has the notes may look into them at any moment, and with that take
+            // the call off its course.
+            let was_answered = recorder.was_answered(head.status);
+            if was_answered || recorder.is_smooth(head.status) {
+                return self.record_smooth(recorder, was_answered, head, at, body_end);
             }
-            head => self.record_noted(recorder, head, at, failure, body_end),
         }
+        self.record_noted(recorder, self.head, at, failure, body_end);
     }
 }
 

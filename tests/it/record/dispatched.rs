@@ -14,8 +14,8 @@ use http_body_util::Full;
 use tokio::time::sleep;
 use tower::{BoxError, Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_diagnose::{
-    CallRecorder, ClientStack, Delivery, DiagnoseLayer, DispatchLayer, ErrorClass, FaultDomain,
-    RecentCalls, RecorderLayer, Refused, ReplayBody, RetryLayer,
+    CallRecorder, ClientStack, Delivery, DiagnoseLayer, DispatchLayer, Endpoint, ErrorClass,
+    FaultDomain, RecentCalls, RecorderLayer, Refused, ReplayBody, RetryLayer,
 };
 
 use super::only;
@@ -267,5 +267,34 @@ async fn an_attempt_after_one_that_went_well_is_counted_too() {
     assert_eq!(
         (record.attempts(), record.delivery()),
         (2, Delivery::Answered)
+    );
+}
+
+#[tokio::test]
+async fn a_look_into_the_notes_while_the_record_is_made_takes_no_attempt_out_of_it() {
+    let calls = RecentCalls::new(10);
+    let kept = Arc::new(std::sync::Mutex::new(None));
+    let keeps = Arc::clone(&kept);
+    let client = service_fn(move |request: Sent| {
+        *keeps.lock().unwrap() = request.extensions().get::<CallRecorder>().cloned();
+        async { Ok::<_, BoxError>(Response::new(Body::from("hello"))) }
+    });
+    let looks = move |_: &Endpoint| {
+        let notes: Option<CallRecorder> = kept.lock().unwrap().take();
+        assert_eq!(notes.unwrap().snapshot().responses, 1);
+        Some("/{kind}".into())
+    };
+    let layer = RecorderLayer::new(calls.clone()).path_with(looks);
+    let service = layer.layer(DispatchLayer::new().layer(client));
+    drop(service.oneshot(sent()).await.unwrap());
+    let record = only(&calls);
+    assert_eq!(record.template(), Some("/{kind}"));
+    let attempts: Vec<_> = record
+        .attempt_log()
+        .map(|attempt| attempt.status())
+        .collect();
+    assert_eq!(
+        (record.attempts(), attempts),
+        (1, vec![Some(StatusCode::OK)])
     );
 }

@@ -8,6 +8,7 @@ mod metrics;
 mod nested;
 #[cfg(feature = "axum")]
 mod page;
+mod panics;
 mod sinks;
 mod stack;
 mod storm;
