@@ -17,7 +17,9 @@ pub fn of_diagnosis(diagnosis: &Diagnosis) -> Vec<String> {
     if line.chars().any(is_unprintable) {
         faults.push(format!("not one line: {line:?}"));
     }
-    if line.contains('?') {
+    // With nothing behind it, it is one of a sentence, or of a body that was cut there.
+    let mut behind = line.split('?').skip(1);
+    if behind.any(|rest| rest.starts_with(|c: char| !c.is_whitespace() && c != '…')) {
         faults.push(format!("a query in the line: {line}"));
     }
     let lower = line.to_lowercase();
