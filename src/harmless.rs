@@ -129,3 +129,63 @@ pub(crate) const KINDS: [Kind; 256] = {
     }
     kinds
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        path::{is_plain, redact_path},
+        redact::scrub,
+        secrets::Secrets,
+        text::one_line,
+    };
+
+    fn assert_told_right(text: &str) {
+        if is_harmless(text) {
+            assert_eq!(scrub(text, &Secrets::default(), None), text);
+            assert_eq!(one_line(text), text);
+        }
+        if is_plain(text.as_bytes()) {
+            assert_eq!(redact_path(text), text);
+        }
+    }
+
+    #[test]
+    fn no_short_text_is_harmless_that_is_not_left_as_it_is() {
+        let letters = "bBasykAK- (/:=\u{e9}o1";
+        let letters: Vec<char> = letters.chars().collect();
+        for number in 0..letters.len().pow(4) {
+            let digit = |place: u32| letters[number / letters.len().pow(place) % letters.len()];
+            assert_told_right(&(0..4).map(digit).collect::<String>());
+        }
+    }
+
+    #[test]
+    fn no_change_of_one_byte_makes_a_secret_harmless() {
+        for secret in [
+            "Bearer abcdefgh1",
+            "basic dXNlcjpwYXNzd29yZA==",
+            "eyJhbGciOiJIUzI1NiJ9.eyJz.c2ln",
+            "AKIAABCDEFGHIJKL",
+            "AIzaabcdefghijklmnopqrstuvwx",
+            "SG.abcdefghijklmnopqrstuvwx",
+            "github_pat_0123456789abcdef",
+            "sk-0123456",
+            "xoxb-01234567",
+            "ya29.0123456789abcdef",
+            "bot123456:AAF-abc",
+            "T0aB1cD2eF3gH4iJ5kL6mN7o",
+        ] {
+            for before in ["", "see ", "a/", "(", "'", "-", "x"] {
+                for at in 0..secret.len() {
+                    for byte in 0..0x80_u8 {
+                        let (start, end) = (&secret[..at], &secret[at..]);
+                        let byte = char::from(byte);
+                        assert_told_right(&format!("{before}{start}{byte}{end}"));
+                        assert_told_right(&format!("{before}{start}{byte}{}", &end[1..]));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -7,6 +7,8 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     eight,
+    redact::scrub,
+    secrets::Secrets,
     text::{cut, one_line, write_cut},
 };
 
@@ -48,7 +50,8 @@ impl RedactedHeaders {
     /// out](Head::omitted).
     pub(crate) fn of_rows(rows: &str, omitted: usize) -> Self {
         Self {
-            lines: rows.to_owned(),
+            // The ids are the server's to choose, and may be made of what is no id.
+            lines: scrub(rows, &Secrets::default(), None).into_owned(),
             omitted,
         }
     }

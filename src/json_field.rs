@@ -223,10 +223,9 @@ fn is_secret(name: &[u8]) -> bool {
 /// Writes `key` in lower case without its namespace and its separators; `None` if it is too long to be one of ours.
 fn plain<'b>(key: &str, buffer: &'b mut [u8; LONGEST]) -> Option<&'b [u8]> {
     let mut length = 0;
-    for byte in key.bytes() {
-        if byte == b':' {
-            length = 0;
-        } else if !matches!(byte, b'_' | b'-' | b'.') {
+    let name = key.rsplit_once(':').map_or(key, |(_, name)| name);
+    for byte in name.bytes() {
+        if !matches!(byte, b'_' | b'-' | b'.') {
             *buffer.get_mut(length)? = byte.to_ascii_lowercase();
             length += 1;
         }

@@ -87,6 +87,10 @@ mod tests {
             (r#"["input","x"]"#, r#"["input","x"]"#),
             (r#"{"input":"cut off"#, r#"{"input":"[redacted]""#),
             (r#"{"\u0069nput":"pw"}"#, r#"{"\u0069nput":"[redacted]"}"#),
+            (
+                r#"{"http://schemas.example/2026/identity:token":"s"}"#,
+                r#"{"http://schemas.example/2026/identity:token":"[redacted]"}"#,
+            ),
             (r#"{"a":"b","#, r#"{"a":"b","#),
             ("", ""),
         ] {

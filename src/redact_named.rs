@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use crate::path::REDACTED;
 
+/// The name of no secret is longer than this, in bytes, even with a path or a namespace before it.
+const LONGEST_NAME: usize = 100;
+
 /// Returns the value of the JSON member whose colon stands at `at`, and whose name not before `from`, if
 /// it must not be shown.
 ///
@@ -41,8 +44,15 @@ pub(crate) fn member(text: &str, from: usize, at: usize) -> Option<Range<usize>>
 
 /// Returns the name at the end of `text`, if a quote of the same kind as its closing one opens it.
 fn name_before<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let len = text.bytes().rev().take(40).take_while(is_name).count();
+    let is_name = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'/')
+    };
+    let len = text
+        .bytes()
+        .rev()
+        .take(LONGEST_NAME)
+        .take_while(is_name)
+        .count();
     let (before, name) = text.split_at_checked(text.len() - len)?;
     let before = before.strip_suffix('"')?;
     (before.ends_with('\\') == (quote.len() > 1)).then_some(name)

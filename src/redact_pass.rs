@@ -8,7 +8,7 @@ use crate::{
     redact_named::{self, is_reference_end},
     redact_needles::Needles,
     secret_shape,
-    text::is_word,
+    text::{behind_short_sequence, is_word},
 };
 
 /// What at the end of a reference belongs to the sentence around it.
@@ -133,6 +133,10 @@ impl<'p, 'a> Pass<'p, 'a> {
         if !is_inside && self.sent(first) {
             return;
         }
+        if c == Some('\u{9b}') {
+            self.word = None;
+            return self.control_sequence('\u{9b}', 2);
+        }
         self.word = c.is_some_and(is_word).then(|| self.word.unwrap_or(self.at));
         self.at += c.map_or(1, char::len_utf8);
     }
@@ -175,9 +179,9 @@ impl<'p, 'a> Pass<'p, 'a> {
             b'?' => self.query(),
             b':' => self.range(redact_named::member(self.text, self.copied, self.at)),
             b'=' => self.range(redact_named::parameter(self.text, word, self.at)),
-            b'\\' => self.at += self.escape(),
+            b'\\' => self.escape(),
             b'%' if self.hex(self.at + 1, 2) => self.at += 3,
-            0x1b => self.control_sequence(),
+            0x1b => self.control_sequence('\u{1b}', 1),
             _ => self.at += 1,
         }
     }
@@ -255,27 +259,34 @@ impl<'p, 'a> Pass<'p, 'a> {
         }
     }
 
-    /// Returns the length of a JSON escape: a word may start behind it.
-    fn escape(&self) -> usize {
-        match self.bytes.get(self.at + 1) {
+    /// Passes over a JSON escape: a word may start behind it.
+    fn escape(&mut self) {
+        self.at += match self.bytes.get(self.at + 1) {
             Some(b'n' | b'r' | b't' | b'b' | b'f') => 2,
-            Some(b'u') if self.hex(self.at + 2, 4) => 6,
+            Some(b'u') if self.hex(self.at + 2, 4) => {
+                let digits = self.text.get(self.at + 2..self.at + 6).unwrap_or_default();
+                return match u32::from_str_radix(digits, 16) {
+                    Ok(0x1b) => self.control_sequence('\u{1b}', 6),
+                    Ok(0x9b) => self.control_sequence('\u{9b}', 6),
+                    _ => self.at += 6,
+                };
+            }
             _ => 1,
-        }
+        };
     }
 
-    /// Passes over an ANSI control sequence: a word may start behind it.
-    fn control_sequence(&mut self) {
-        self.at += 1;
-        if self.bytes.get(self.at) == Some(&b'[') {
-            let parameters = self.bytes[self.at + 1..]
-                .iter()
-                .take_while(|byte| matches!(byte, b'0'..=b'?'))
-                .count();
-            self.at += 1 + parameters;
-            if self.bytes.get(self.at).is_some_and(u8::is_ascii_alphabetic) {
-                self.at += 1;
+    /// Passes over a terminal's sequence, of which `c` is the beginning, written with `len` bytes. A word
+    /// may start behind it, and at each place in it where the terminal is none.
+    fn control_sequence(&mut self, c: char, len: usize) {
+        self.at += len;
+        let rest = self.text.get(self.at..self.stop).unwrap_or_default();
+        let end = self.at + rest.len() - behind_short_sequence(c, rest).len();
+        while let (true, Some(&byte)) = (self.at < end, self.bytes.get(self.at)) {
+            let shaped = secret_shape::secret_at(self.text, self.at, byte);
+            if self.mark(byte) || self.secret(shaped) {
+                return;
             }
+            self.at += 1;
         }
     }
 

@@ -299,7 +299,7 @@ impl Kind {
     }
 
     /// Decided by how the name ends: `authorization`, `proxy-authorization`, `cookie`, and whatever else
-    /// ends in `-token`, `-key`, `secret`, `password`, `signature`, `credentials`, `-auth` or `-jwt`. Most
+    /// ends in `-token`, `-key`, `_key`, `secret`, `password`, `signature`, `credentials`, `-auth` or `-jwt`. Most
     /// names are told apart by their last four letters, read as one number.
     #[inline(never)]
     fn named(text: &str) -> Self {
@@ -315,7 +315,7 @@ impl Kind {
             OKIE if name.ends_with(b"cookie") => return Self::Cookie,
             OKEN | OKIE | CRET | WORD | AUTH | JWT => true,
             TION => name.ends_with(b"authorization"),
-            KEY | IKEY => is_secret_key(name),
+            KEY | OLD_KEY | IKEY => is_secret_key(name),
             TURE => name.ends_with(b"signature"),
             IALS => name.ends_with(b"credentials"),
             _ => false,
@@ -335,6 +335,7 @@ const AUTH: u32 = u32::from_ne_bytes(*b"auth");
 const JWT: u32 = u32::from_ne_bytes(*b"-jwt");
 const TION: u32 = u32::from_ne_bytes(*b"tion");
 const KEY: u32 = u32::from_ne_bytes(*b"-key");
+const OLD_KEY: u32 = u32::from_ne_bytes(*b"_key");
 const IKEY: u32 = u32::from_ne_bytes(*b"ikey");
 const TURE: u32 = u32::from_ne_bytes(*b"ture");
 const IALS: u32 = u32::from_ne_bytes(*b"ials");
@@ -343,7 +344,7 @@ const N_ID: u32 = u32::from_ne_bytes(*b"n-id");
 /// The places of all of these.
 const ENDINGS: u64 = {
     let all = [
-        OKEN, OKIE, CRET, WORD, AUTH, JWT, TION, KEY, IKEY, TURE, IALS, N_ID,
+        OKEN, OKIE, CRET, WORD, AUTH, JWT, TION, KEY, OLD_KEY, IKEY, TURE, IALS, N_ID,
     ];
     let (mut places, mut left) = (0, all.as_slice());
     while let [ending, rest @ ..] = left {
@@ -356,7 +357,7 @@ const ENDINGS: u64 = {
 /// Returns one bit of 64 for four letters. The number is one of those by which the endings share eight
 /// bits, and none of the names that requests usually have shares one with them.
 const fn place(letters: u32) -> u64 {
-    1 << (u32::from_le(letters).wrapping_mul(0x3b6b_d0a5) >> 26)
+    1 << (u32::from_le(letters).wrapping_mul(0x8f62_8577) >> 26)
 }
 
 /// Returns whether a name that ends in `key` is that of a credential: some keys only name things.

@@ -128,7 +128,8 @@ impl Target {
             &mut self.place,
             extension::<PathTemplate>(request.extensions()),
         ) {
-            (Place::Copied(copied), Some(template)) => copied
+            // A blank one would leave nothing that says that a request was kept.
+            (Place::Copied(copied), Some(template)) if !template.as_str().is_empty() => copied
                 .keep(request.method(), request.uri(), template.as_str(), false)
                 .is_some(),
             _ => false,

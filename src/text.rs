@@ -167,6 +167,15 @@ fn behind_sequence(c: char, rest: &str) -> Option<&str> {
     }
 }
 
+/// As `behind_sequence`, but stays in front of what a string holds: it is shown where no sequence is known.
+pub(crate) fn behind_short_sequence(c: char, rest: &str) -> &str {
+    match (c, rest.chars().next()) {
+        ('\u{1b}', Some(']' | 'P' | 'X' | '^' | '_')) => rest,
+        ('\u{1b}' | '\u{9b}', _) => behind_sequence(c, rest).unwrap_or(rest),
+        _ => rest,
+    }
+}
+
 fn behind_escape(rest: &str) -> &str {
     let mut chars = rest.chars();
     let Some(c) = chars.next() else {

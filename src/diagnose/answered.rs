@@ -197,7 +197,8 @@ fn tidy<'a>(scrubber: &Scrubber<'_>, text: Cow<'a, str>) -> Cow<'a, str> {
     }
     let scrubbed = scrubber.scrub(&text);
     let line = match (&scrubbed, one_line(&scrubbed)) {
-        (_, Cow::Owned(line)) => line,
+        // What stood apart in it may be a secret now.
+        (_, Cow::Owned(line)) => one_line(&scrubber.scrub(&line)).into_owned(),
         (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => return text,
         (_, Cow::Borrowed(line)) => line.to_owned(),
     };

@@ -138,6 +138,23 @@ async fn a_plain_text_answer_that_echoes_them() {
 }
 
 #[tokio::test]
+async fn what_comes_together_on_one_line() {
+    let service = service_fn(|_: Request<()>| async {
+        let body =
+            serde_json::json!({ "message": "no sentry\tdo it, \u{1b}(Bsentry \u{9b}31mdo it" });
+        let body = Full::<Bytes>::from(body.to_string());
+        Ok::<_, Infallible>(Response::builder().status(400).body(body).unwrap())
+    });
+    let request = Request::get("/").header("x-api-key", "sentry do it");
+    let request = request.body(()).unwrap();
+    let response = layer().layer(service).oneshot(request).await.unwrap();
+    assert_eq!(
+        response.diagnosis().unwrap().to_string(),
+        "GET / failed (400 Bad Request): no [redacted], [redacted]"
+    );
+}
+
+#[tokio::test]
 async fn an_error_whose_text_has_them() {
     let captured = Captured::default();
     let _guard = tracing::subscriber::set_default(captured.subscriber());

@@ -1,4 +1,7 @@
+use proptest::prelude::*;
+
 use super::*;
+use crate::address::Address;
 
 fn endpoint(method: &str, uri: &str) -> Endpoint {
     Endpoint::of(&Request::builder().method(method).uri(uri).body(()).unwrap())
@@ -96,6 +99,17 @@ fn what_a_layer_keeps_is_small_and_loses_nothing() {
 }
 
 #[test]
+fn a_blank_template_does_not_hide_the_method() {
+    let mut request = Request::post("/users/42").body(()).unwrap();
+    request
+        .extensions_mut()
+        .insert(crate::record::PathTemplate::new(""));
+    let target = Target::templated(&request);
+    assert_eq!(target.method(), Method::POST);
+    assert_eq!(target.endpoint().to_string(), "POST /users/42");
+}
+
+#[test]
 fn a_path_that_is_not_there_reads_as_the_root() {
     assert_eq!(Target::nothing().endpoint().to_string(), "GET /");
     let request = Request::post("http://h?b=secret").body(()).unwrap();
@@ -164,6 +178,65 @@ fn a_plain_url_is_printed_as_any_other() {
                     format!("{endpoint} {endpoint:#}")
                 );
             }
+        }
+    }
+}
+
+/// A segment of a path, as long as what matters is, and what may be a secret in it.
+fn segment() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-zA-Z0-9_.~;@:=+-]{0,6}",
+        "[aA1b%-]{22,26}",
+        "(aB1%2F){3,6}",
+        "[bB][oO][tT][0-9]{0,2}(:|%3A|%3a|;)?[a-z]{0,3}",
+        "(sk-|AKIA|SG\\.|eyJ|ghp_|sk_live_|Bearer|x)[a-zA-Z0-9.]{0,24}",
+        "[äß€]{0,12}[aA1]{0,3}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn what_is_printed_of_a_uri_is_what_the_exact_way_makes_of_it(
+        method in proptest::sample::select(vec!["GET", "POST", "CONNECT", "OPTIONS", "PURGE"]),
+        origin in proptest::sample::select(vec![
+            "", "http://h", "https://h:1", "http://u:p@h", "HTTP://[::1]:80", "ftp://h", "http://%40:@h",
+        ]),
+        segments in proptest::collection::vec(segment(), 0..8),
+        query in "(\\?[a-z?/=@&]{0,9})?(#[a-z?]{0,3})?",
+        padding in 0_usize..100,
+        pads in any::<bool>(),
+    ) {
+        let mut path: String = segments.iter().map(|segment| format!("/{segment}")).collect();
+        if pads && path.len() < padding {
+            path.push('/');
+            path.push_str(&"x/".repeat(padding / 2)[..padding.saturating_sub(path.len())]);
+        }
+        let uri = format!("{origin}{path}{query}");
+        let Ok(request) = Request::builder().method(method).uri(&uri).body(()) else {
+            return Ok(());
+        };
+        let (sent, uri) = (request.uri(), request.uri().to_string());
+        let exact = Address { is_odd: true, ..Address::of(sent) };
+        let expected = exact.endpoint(request.method());
+        for target in [Target::of(&request), Target::whole(&request)] {
+            for endpoint in target.plain_endpoint().into_iter().chain([target.endpoint()]) {
+                prop_assert_eq!(&endpoint, &expected, "{}", uri);
+                prop_assert_eq!(format!("{endpoint} {endpoint:#}"), format!("{expected} {expected:#}"));
+            }
+            prop_assert_eq!(format!("{target:?}"), format!("{expected:?}"));
+        }
+        let whole = Target::whole(&request);
+        let (kept, all) = (whole.address(), Address::of(sent));
+        prop_assert_eq!(
+            [kept.scheme, kept.authority, kept.path, kept.query],
+            [all.scheme, all.authority, all.path, all.query]
+        );
+        prop_assert_eq!(kept.is_odd, all.is_odd);
+        // Where nothing odd is seen, nothing that was sent needs to be looked for.
+        if whole.plain_endpoint().is_some() {
+            prop_assert!(all.query.is_empty() && !all.authority.contains('@') && !all.is_odd, "{uri}");
         }
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::path::REDACTED;
 
 fn redacted(headers: &HeaderMap, extra: &[HeaderName]) -> RedactedHeaders {
     let head = Head::read(headers, extra);
@@ -65,6 +66,18 @@ fn sensitive_values_and_those_of_extra_names_are_never_shown() {
     assert_eq!(shown.get("server"), Some("[redacted]"));
     assert_eq!(shown.get("x-request-id"), Some("[redacted]"));
     assert_eq!(request_id(&headers), None);
+}
+
+#[test]
+fn what_looks_like_a_credential_is_not_shown_as_an_id() {
+    for secret in [
+        "sk-abcdef12",
+        "AKIASENTINEL",
+        "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.",
+    ] {
+        let shown = redacted(&map(&[("x-request-id", secret.as_bytes())]), &[]);
+        assert!(shown.get("x-request-id").unwrap().starts_with(REDACTED));
+    }
 }
 
 #[test]

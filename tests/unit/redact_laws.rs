@@ -252,6 +252,42 @@ proptest! {
 }
 
 #[test]
+fn a_secret_goes_behind_what_a_terminal_would_swallow() {
+    for before in [
+        "\u{1b}[31m",
+        "\u{1b}[0 q",
+        "\u{1b}[_",
+        "\u{1b}[",
+        "\u{1b}c",
+        "\u{1b}M",
+        "\u{1b}(B",
+        "\u{1b}\\",
+        "\u{1b}",
+        "\u{9b}31m",
+        "\u{9b}",
+        "\\u001b[31m",
+        "\\u009B31m",
+    ] {
+        for secret in [
+            "nopq12345",
+            "31mabcde",
+            "csentinel",
+            "Bsentinel",
+            "12345678",
+        ] {
+            let text = format!("is {before}{secret} here");
+            let shown = with_headers(&[("x-api-key", secret)], &text);
+            assert!(!shown.contains(secret), "{text:?} -> {shown:?}");
+            assert_eq!(with_headers(&[("x-api-key", secret)], &shown), shown);
+        }
+        for secret in ["sk-abcdef1", "Bearer abc123.d"] {
+            let shown = plain(&format!("is {before}{secret} here"));
+            assert!(shown.ends_with("[redacted] here"), "{before:?} {shown:?}");
+        }
+    }
+}
+
+#[test]
 fn most_texts_and_paths_are_told_to_be_harmless() {
     let secrets = Secrets::default();
     let scrubber = Scrubber::new(&secrets, Address::default());

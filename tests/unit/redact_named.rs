@@ -33,6 +33,11 @@ fn a_member_ends_where_its_value_ends() {
         ),
         (r#""input":[[["#, Some("[[[")),
         (r#""token":{"a":1}"#, None),
+        (
+            r#""spring.datasource.hikari.connection.password":"abc""#,
+            Some("abc"),
+        ),
+        (r#""http://example.com/claims/token":"abc""#, Some("abc")),
         (r#""pwd":-12.5e3}"#, Some("-12.5e3")),
         (r#""token":true"#, None),
         (r#""token""#, None),
@@ -40,7 +45,8 @@ fn a_member_ends_where_its_value_ends() {
         (r#""message":"m""#, None),
         (r#"""#, None),
     ] {
-        let colon = text.find(':').unwrap_or_default();
+        let colon = text.find("\":").or(text.find("\" :")).unwrap_or_default();
+        let colon = colon + text[colon..].find(':').unwrap_or_default();
         let found = member(text, 0, colon).map(|range| &text[range]);
         assert_eq!(found, value, "{text}");
     }
