@@ -9,6 +9,9 @@ use crate::{
     redact_pass::Pass, secrets::Secrets,
 };
 
+/// How often a text is looked at again that was changed.
+const ROUNDS: usize = 4;
+
 /// Returns `text` without secrets, each replaced by `[redacted]`.
 ///
 /// What goes: what this request sent (the credentials in `secrets`; the query's values, the userinfo
@@ -61,7 +64,16 @@ impl<'s> Scrubber<'s> {
         if self.hides_all && !text.is_empty() {
             return Cow::Borrowed(REDACTED);
         }
-        Pass::new(&self.needles, text).run()
+        let mut shown = Pass::new(&self.needles, text).run();
+        // What stood apart may have come together, and look like a secret now. Nearly always once is enough.
+        for _ in 0..ROUNDS {
+            let Cow::Owned(changed) = &shown else { break };
+            match Pass::new(&self.needles, changed).run() {
+                Cow::Borrowed(_) => break,
+                Cow::Owned(text) => shown = Cow::Owned(text),
+            }
+        }
+        shown
     }
 }
 

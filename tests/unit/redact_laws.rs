@@ -252,6 +252,13 @@ proptest! {
 }
 
 #[test]
+fn what_comes_together_where_something_was_taken_out_is_looked_at_too() {
+    let text = "Bearer ?a=\u{2039}\u{104b0}";
+    let shown = scrub(text, &Secrets::default(), None);
+    assert_eq!(scrub(&shown, &Secrets::default(), None), shown);
+}
+
+#[test]
 fn a_secret_goes_behind_what_a_terminal_would_swallow() {
     for before in [
         "\u{1b}[31m",
