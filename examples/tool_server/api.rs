@@ -51,7 +51,7 @@ async fn rpc(State(seen): State<Arc<Seen>>, head: HeaderMap, Json(call): Json<Va
         .get(AUTHORIZATION)
         .is_some_and(|value| value == "Bearer fresh");
     if !is_let_in || method == "comments.export" {
-        let body = json!({ "error": { "message": "this session may not do that" } });
+        let body = json!({ "error": { "message": "this account may not do that" } });
         return (StatusCode::UNAUTHORIZED, Json(body)).into_response();
     }
     let result = match method {

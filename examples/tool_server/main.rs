@@ -23,8 +23,8 @@
 //!   POST /rpc failed: connection closed before a response (no response from server)
 //!   network, network, indeterminate, hint: the write may have been applied: check before repeating it
 //!   the API saw 1 call and 0 logins
-//! export_comments, which this session may not
-//!   POST /rpc failed (401 Unauthorized): this session may not do that
+//! export_comments, which this account may not
+//!   POST /rpc failed (401 Unauthorized): this account may not do that
 //!   http, auth, hint: check the credentials
 //!   the API saw 2 calls and 1 login
 //! list_comments, while the API is ill
@@ -88,7 +88,7 @@ async fn main() -> Result<(), BoxError> {
             &whole,
         ),
         (
-            "export_comments, which this session may not",
+            "export_comments, which this account may not",
             "export_comments",
             &whole,
         ),

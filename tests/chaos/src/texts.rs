@@ -17,9 +17,7 @@ pub fn of_diagnosis(diagnosis: &Diagnosis) -> Vec<String> {
     if line.chars().any(is_unprintable) {
         faults.push(format!("not one line: {line:?}"));
     }
-    // With nothing behind it, it is one of a sentence, or of a body that was cut there.
-    let mut behind = line.split('?').skip(1);
-    if behind.any(|rest| rest.starts_with(|c: char| !c.is_whitespace() && c != '…')) {
+    if has_query(&line) {
         faults.push(format!("a query in the line: {line}"));
     }
     let lower = line.to_lowercase();
@@ -79,4 +77,39 @@ fn is_unprintable(c: char) -> bool {
         )
         || ('\u{202a}'..='\u{202e}').contains(&c)
         || ('\u{2066}'..='\u{2069}').contains(&c)
+}
+
+/// Returns whether a question mark stands where that of a URL or a path does, with something behind it. One
+/// with nothing behind it ends a sentence, or a body that was cut there; others stand in bodies of random
+/// bytes.
+fn has_query(line: &str) -> bool {
+    line.split_whitespace().any(|word| {
+        word.split_once('?').is_some_and(|(before, behind)| {
+            let is_path = before.contains('/') && before.is_ascii();
+            is_path && !matches!(behind, "" | "…")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_query;
+
+    #[test]
+    fn a_query_is_told_from_other_question_marks() {
+        for line in [
+            "GET /call/1?key=s failed (400 Bad Request)",
+            "see https://help.example/e?sig=s now",
+        ] {
+            assert!(has_query(line), "{line}");
+        }
+        for line in [
+            "GET /call/1 failed (400 Bad Request): who?",
+            "see https://help.example/e?",
+            "see https://help.example/e?…",
+            "\u{bf}B\u{d2}Fh?\u{b6}{l",
+        ] {
+            assert!(!has_query(line), "{line}");
+        }
+    }
 }
