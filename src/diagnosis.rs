@@ -149,7 +149,7 @@ impl Diagnosis {
     #[must_use]
     pub fn headers(&self) -> &RedactedHeaders {
         self.headers.get_or_init(|| {
-            let rows = self.texts.get(Text::Headers).unwrap_or_default();
+            let rows = self.texts.bytes(Text::Headers);
             Box::new(RedactedHeaders::of_rows(rows, self.omitted_headers))
         })
     }

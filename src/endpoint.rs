@@ -7,11 +7,10 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     eight,
-    text::{copy_short, one_line, write_cut},
+    text::{one_line, write_cut},
 };
 
 pub(crate) use crate::target::{Copied, Target};
-use crate::{common::CommonScheme, target::IN_PLACE};
 
 /// How many characters of a path are printed before it is cut.
 const PATH_CAP: usize = 120;
@@ -21,10 +20,18 @@ const PATH_CAP: usize = 120;
 /// `{}` is `GET /api/modules`; `{:#}` is the absolute URL, where it is known, without userinfo and
 /// query. Path segments that look like secrets read `[redacted]` in every form. `CONNECT` has the
 /// target's `host:port` as its path.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub struct Endpoint {
-    method: Method,
-    target: Stored,
+    stored: Stored,
+}
+
+/// What does not fit in place costs an allocation.
+#[derive(Clone)]
+enum Stored {
+    /// Of these, everything may be printed.
+    InPlace(Copied),
+    /// The method, and the scheme, the host and the path.
+    Heap(Box<(Method, [Box<str>; 3])>),
 }
 
 impl Endpoint {
@@ -37,55 +44,60 @@ impl Endpoint {
     /// Creates an endpoint of parts that may be printed: the scheme and the `host:port` of an origin,
     /// which may be empty both, and a path. Allocates nothing if they are short.
     pub(crate) fn new(method: Method, scheme: &str, host: &str, path: &str) -> Self {
-        Self {
-            method,
-            target: Stored::of(scheme, host, path),
-        }
-    }
-
-    /// As [`Endpoint::new`], of parts that are in one place already: the host up to `host`, then the path
-    /// up to `end`.
-    #[inline]
-    pub(crate) fn in_place(
-        method: Method,
-        scheme: CommonScheme,
-        host: u8,
-        end: u8,
-        bytes: [u8; IN_PLACE],
-    ) -> Self {
-        Self {
-            method,
-            target: Stored::InPlace {
-                scheme,
-                host,
-                end,
-                bytes,
-            },
-        }
+        let stored = match Copied::printable(&method, scheme, host, path) {
+            Some(copied) => Stored::InPlace(copied),
+            None => Stored::Heap(Box::new((method, [scheme, host, path].map(Box::from)))),
+        };
+        Self { stored }
     }
 
     /// Returns the method.
     #[must_use]
     pub fn method(&self) -> &Method {
-        &self.method
+        match &self.stored {
+            Stored::InPlace(copied) => copied.method(),
+            Stored::Heap(parts) => &parts.0,
+        }
     }
 
     /// Returns the path, or the route template that replaced it; for `CONNECT` the `host:port`.
     #[must_use]
     pub fn path(&self) -> &str {
-        self.target.path()
+        text(self.path_bytes())
     }
 
     /// Returns the same endpoint under another path, a route template for instance.
     #[must_use]
     pub fn with_path(&self, path: &str) -> Self {
-        let [scheme, host, _] = self.target.parts();
-        Self::new(self.method.clone(), scheme, host, path)
+        let [scheme, host, _] = self.parts();
+        Self::new(self.method().clone(), scheme, host, path)
+    }
+
+    #[inline]
+    pub(crate) fn path_bytes(&self) -> &[u8] {
+        match &self.stored {
+            Stored::InPlace(copied) => {
+                let [_, path] = copied.origin_and_path();
+                path
+            }
+            Stored::Heap(parts) => parts.1[2].as_bytes(),
+        }
+    }
+
+    /// Returns the scheme, the host and the path.
+    fn parts(&self) -> [&str; 3] {
+        match &self.stored {
+            Stored::InPlace(copied) => {
+                let [host, path] = copied.origin_and_path();
+                [copied.scheme(), text(host), text(path)]
+            }
+            Stored::Heap(parts) => parts.1.each_ref().map(|part| &**part),
+        }
     }
 
     /// Returns the absolute URL without userinfo and query, if the request had one.
     fn url(&self) -> Option<String> {
-        let [scheme, host, path] = self.target.parts();
+        let [scheme, host, path] = self.parts();
         (!host.is_empty()).then(|| [scheme, "://", host, path].concat())
     }
 }
@@ -96,7 +108,7 @@ impl fmt::Display for Endpoint {
             let url = self.url();
             return f.write_str(&one_line(url.as_deref().unwrap_or(self.path())));
         }
-        f.write_str(self.method.as_str())?;
+        f.write_str(self.method().as_str())?;
         f.write_str(" ")?;
         let path = self.path();
         // A path of printable ASCII needs no copy; what else there is goes through the sanitizer.
@@ -122,64 +134,12 @@ impl Serialize for Endpoint {
     }
 }
 
-/// An origin, or nothing, and a path. What does not fit in place costs an allocation.
-#[derive(Clone)]
-enum Stored {
-    /// The host and the path, one after the other. What is behind the path means nothing.
-    InPlace {
-        scheme: CommonScheme,
-        host: u8,
-        end: u8,
-        bytes: [u8; IN_PLACE],
-    },
-    Heap(Box<[Box<str>; 3]>),
-}
-
-impl Stored {
-    fn of(scheme: &str, host: &str, path: &str) -> Self {
-        let in_place = CommonScheme::named(scheme)
-            .and_then(|scheme| Self::in_place(scheme, host.as_bytes(), path.as_bytes()));
-        in_place.unwrap_or_else(|| Self::Heap(Box::new([scheme, host, path].map(Box::from))))
-    }
-
-    fn in_place(scheme: CommonScheme, host: &[u8], path: &[u8]) -> Option<Self> {
-        let mut bytes = [0; IN_PLACE];
-        let (place, rest) = bytes.split_at_mut_checked(host.len())?;
-        copy_short(place, host);
-        copy_short(rest.get_mut(..path.len())?, path);
-        Some(Self::InPlace {
-            scheme,
-            host: u8::try_from(host.len()).ok()?,
-            end: u8::try_from(host.len() + path.len()).ok()?,
-            bytes,
-        })
-    }
-
-    /// Returns the scheme, the host and the path.
-    fn parts(&self) -> [&str; 3] {
-        match self {
-            Self::InPlace {
-                scheme,
-                host,
-                bytes,
-                ..
-            } => {
-                let host = bytes.get(..usize::from(*host)).unwrap_or_default();
-                [scheme.as_str(), text(host), self.path()]
-            }
-            Self::Heap(parts) => parts.each_ref().map(|part| &**part),
-        }
-    }
-
-    fn path(&self) -> &str {
-        match self {
-            Self::InPlace {
-                host, end, bytes, ..
-            } => {
-                let path = bytes.get(usize::from(*host)..usize::from(*end));
-                text(path.unwrap_or_default())
-            }
-            Self::Heap(parts) => &parts[2],
+/// Of what may be printed as it is.
+impl From<Copied> for Endpoint {
+    #[inline]
+    fn from(copied: Copied) -> Self {
+        Self {
+            stored: Stored::InPlace(copied),
         }
     }
 }
@@ -189,16 +149,17 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
-impl PartialEq for Stored {
+impl PartialEq for Endpoint {
     fn eq(&self, other: &Self) -> bool {
-        self.parts() == other.parts()
+        self.method() == other.method() && self.parts() == other.parts()
     }
 }
 
-impl Eq for Stored {}
+impl Eq for Endpoint {}
 
-impl std::hash::Hash for Stored {
+impl std::hash::Hash for Endpoint {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.method().hash(state);
         self.parts().hash(state);
     }
 }

@@ -10,7 +10,7 @@ pub(crate) fn is_harmless(text: &str) -> bool {
     !matches!(TEXT.read(text.as_bytes()), REJECTED | AFTER_SPACE)
 }
 
-/// As [`is_harmless`], of a path in which no segment is long.
+/// As [`is_harmless`], of a path in which no segment is long: printable ASCII, and no query behind it.
 pub(crate) fn is_harmless_path(path: &[u8]) -> bool {
     PATH.read(path) != REJECTED
 }
@@ -80,6 +80,7 @@ impl Machine {
 const fn follow(byte: u8, word: u8, is_path: bool) -> u8 {
     match KINDS[byte as usize] {
         _ if is_path && byte == b'/' => AFTER_SIGN,
+        _ if is_path && (!byte.is_ascii_graphic() || byte == b'?') => REJECTED,
         _ if is_path => word,
         Kind::Word => word,
         Kind::Space => AFTER_SPACE,

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    eight,
+    path::REDACTED,
     redact::scrub,
     secrets::Secrets,
     text::{cut, one_line, write_cut},
@@ -48,10 +48,10 @@ impl RedactedHeaders {
 
     /// Of the rows that [`Head::write_rows`] has written, and of how many headers [were left
     /// out](Head::omitted).
-    pub(crate) fn of_rows(rows: &str, omitted: usize) -> Self {
+    pub(crate) fn of_rows(rows: &[u8], omitted: usize) -> Self {
         Self {
             // The ids are the server's to choose, and may be made of what is no id.
-            lines: scrub(rows, &Secrets::default(), None).into_owned(),
+            lines: scrub(&readable(rows), &Secrets::default(), None).into_owned(),
             omitted,
         }
     }
@@ -168,37 +168,57 @@ impl<'a> Head<'a> {
         self.headers.len().saturating_sub(HEADERS_CAP)
     }
 
-    /// Writes a row for each header, `name: value`, with `[redacted]` for a value that may not be shown.
-    pub(crate) fn write_rows(&self, rows: &mut String) {
+    /// Writes a row for each header: `name: value`, or `name:` where the value may not be shown. A short value
+    /// is written as it came: [`readable`] is for those who want to see it.
+    pub(crate) fn write_rows(&self, rows: &mut Vec<u8>) {
         let mut shown = self.shown;
         for (name, value) in self.headers.iter().take(HEADERS_CAP) {
             let name = name.as_str();
-            rows.push_str(match name.len() <= NAME_CAP {
+            let name = match name.len() <= NAME_CAP {
                 true => name,
                 false => cut(name, NAME_CAP).0,
-            });
-            match shown & 1 {
-                0 => rows.push_str(": [redacted]\n"),
-                _ => {
-                    rows.push_str(": ");
-                    write_value(rows, value.as_bytes());
-                    rows.push('\n');
+            };
+            rows.extend_from_slice(name.as_bytes());
+            rows.push(b':');
+            if shown & 1 != 0 {
+                rows.push(b' ');
+                match value.as_bytes() {
+                    value if value.len() <= VALUE_CAP => rows.extend_from_slice(value),
+                    value => write_long(rows, value),
                 }
             }
+            rows.push(b'\n');
             shown >>= 1;
         }
     }
 }
 
-#[inline]
-fn write_value(rows: &mut String, value: &[u8]) {
-    if value.len() <= VALUE_CAP && eight::is_graphic(value) {
-        // All of it is ASCII.
-        return rows.push_str(std::str::from_utf8(value).unwrap_or_default());
-    }
-    let text = String::from_utf8_lossy(value);
+#[cold]
+fn write_long(rows: &mut Vec<u8>, value: &[u8]) {
+    let mut shown = String::new();
     // Writing to a string does not fail.
-    let _ = write_cut(rows, &one_line(&text), VALUE_CAP);
+    let _ = write_cut(
+        &mut shown,
+        &one_line(&String::from_utf8_lossy(value)),
+        VALUE_CAP,
+    );
+    rows.extend_from_slice(shown.as_bytes());
+}
+
+/// Makes text of the rows that [`Head::write_rows`] writes: every value on one line, and `[redacted]` for
+/// those that may not be shown. Of such a text it makes the same again.
+pub(crate) fn readable(rows: &[u8]) -> String {
+    let mut text = String::with_capacity(rows.len() * 2);
+    for row in rows.split_inclusive(|byte| *byte == b'\n') {
+        let row = String::from_utf8_lossy(row.strip_suffix(b"\n").unwrap_or(row));
+        match row.split_once(':') {
+            Some((name, "")) => text.extend([name, ": ", REDACTED]),
+            Some((name, value)) => text.extend([name, ": ", &*one_line(value)]),
+            None => text.push_str(&row),
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// The headers that carry the id of a request, the most telling first. The last three carry a trace

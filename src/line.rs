@@ -5,7 +5,7 @@ use std::{
     sync::OnceLock,
 };
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 
 use crate::{
     diagnosis::{Diagnosis, LINE_CAP},
@@ -43,27 +43,34 @@ pub(crate) fn write_line(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Res
     }
 }
 
-/// Writes the line up to the message, and the message of an answer, for [`write_line`].
+/// Writes the line up to the message, and the message of an answer, for [`write_line`]. `is_plain`: the path is
+/// known to be printable and short.
+#[inline]
 pub(crate) fn prepare(
     texts: &mut Texts,
-    method: &Method,
-    path: &str,
+    endpoint: &Endpoint,
+    is_plain: bool,
     status: Option<StatusCode>,
     message: Option<&str>,
 ) {
-    let method = method.as_str();
-    if method.len() <= METHOD_CAP && path.len() <= PATH_CAP && eight::is_graphic(path.as_bytes()) {
+    let (method, path) = (endpoint.method().as_str(), endpoint.path_bytes());
+    if is_plain || fits(method, path) {
         texts.add(Text::Opening, |line| {
-            line.push_str(method);
-            line.push(' ');
-            line.push_str(path);
-            line.push_str(opening(status));
+            line.extend_from_slice(method.as_bytes());
+            line.push(b' ');
+            line.extend_from_slice(path);
+            line.extend_from_slice(opening(status).as_bytes());
         });
     }
     match message {
-        Some(message) => texts.add(Text::Message, |line| line.push_str(message)),
-        None => texts.add(Text::StandIn, |line| line.push_str(stand_in(status))),
+        Some(message) => texts.put(Text::Message, message),
+        None => texts.put(Text::StandIn, stand_in(status)),
     }
+}
+
+/// Returns whether a method and a path stand in the line as they are.
+fn fits(method: &str, path: &[u8]) -> bool {
+    method.len() <= METHOD_CAP && path.len() <= PATH_CAP && eight::is_graphic(path)
 }
 
 /// Writes the line from its pieces, each cut to the room that there is for it.

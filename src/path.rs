@@ -35,7 +35,8 @@ pub(crate) fn redact_path(path: &str) -> Cow<'_, str> {
     Cow::Owned(redacted)
 }
 
-/// Returns whether no segment can be a secret, by its length and its first letters, as in most paths.
+/// Returns whether `path` is printable ASCII without a query, and no segment can be a secret, by its length
+/// and its first letters, as in most paths.
 #[inline]
 pub(crate) fn is_plain(path: &[u8]) -> bool {
     let are_short = || {

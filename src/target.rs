@@ -30,7 +30,7 @@ pub(crate) struct Target {
 
 /// The bytes of authority, path and query that a [`Target`] keeps in place. What does not fit costs a
 /// clone of the URI, which allocates if the URI was never cloned before.
-pub(crate) const IN_PLACE: usize = 90;
+const IN_PLACE: usize = 90;
 
 #[derive(Clone)]
 enum Place {
@@ -207,16 +207,19 @@ impl Target {
     }
 
     pub(crate) fn endpoint(&self) -> Endpoint {
-        self.plain_endpoint()
-            .unwrap_or_else(|| self.address().endpoint(self.method()))
+        match self.plain() {
+            Some(plain) => Endpoint::from(*plain),
+            None => self.address().endpoint(self.method()),
+        }
     }
 
-    /// Returns the endpoint of a URL in which there is nothing that must not be printed, as in most.
+    /// Returns what was called if it is kept in place and there is nothing in it that must not be printed:
+    /// then it is an [`Endpoint`] as it is, as most are.
     #[inline]
-    pub(crate) fn plain_endpoint(&self) -> Option<Endpoint> {
+    pub(crate) fn plain(&self) -> Option<&Copied> {
         match &self.place {
-            Place::Copied(copied) => copied.plain_endpoint(),
-            Place::Whole(_) => None,
+            Place::Copied(copied) if copied.is_plain() => Some(copied),
+            _ => None,
         }
     }
 }
@@ -268,6 +271,19 @@ impl Copied {
             // Then there is no scheme either.
             None => (CommonScheme::Absent, ""),
         };
+        self.put(method, scheme, authority, path)?;
+        self.is_whole = is_whole;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn put(
+        &mut self,
+        method: Standard,
+        scheme: CommonScheme,
+        authority: &str,
+        path: &str,
+    ) -> Option<()> {
         let (place, rest) = self.bytes.split_at_mut_checked(authority.len())?;
         // Most URIs on a server have none, and to copy nothing is a call too.
         if !authority.is_empty() {
@@ -279,7 +295,6 @@ impl Copied {
         // Both are less than `IN_PLACE`.
         self.authority = authority.len() as u8;
         self.end = (authority.len() + path.len()) as u8;
-        self.is_whole = is_whole;
         Some(())
     }
 
@@ -288,11 +303,20 @@ impl Copied {
         Some((self.method().clone(), self.uri()?))
     }
 
+    /// Of parts that may be printed, if they fit.
+    pub(crate) fn printable(method: &Method, scheme: &str, host: &str, path: &str) -> Option<Self> {
+        let mut copied = Self::NOTHING;
+        let method = Standard::of(method)?;
+        copied.put(method, CommonScheme::named(scheme)?, host, path)?;
+        // Nothing at all would read as the request of which nothing was kept.
+        (copied.end > 0).then_some(copied)
+    }
+
     pub(crate) fn endpoint(&self) -> Endpoint {
         self.address().endpoint(self.method())
     }
 
-    fn method(&self) -> &Method {
+    pub(crate) fn method(&self) -> &'static Method {
         match self.end {
             // Of a request of which nothing was kept.
             0 => &Method::GET,
@@ -300,23 +324,29 @@ impl Copied {
         }
     }
 
-    /// Returns the endpoint if it is these very bytes: they have a path, and nothing in which there could
+    pub(crate) fn scheme(&self) -> &'static str {
+        self.scheme.as_str()
+    }
+
+    /// Returns what stands before the path, and what follows.
+    #[inline]
+    pub(crate) fn origin_and_path(&self) -> [&[u8]; 2] {
+        let sent = self.bytes.get(..usize::from(self.end)).unwrap_or_default();
+        let parts = sent.split_at_checked(usize::from(self.authority));
+        parts.map_or_else(Default::default, |(origin, path)| [origin, path])
+    }
+
+    /// Returns whether these very bytes may be printed: they have a path, and nothing in which there could
     /// be a secret.
     #[inline]
-    fn plain_endpoint(&self) -> Option<Endpoint> {
-        let sent = self.bytes.get(..usize::from(self.end))?;
-        let (authority, path) = sent.split_at_checked(usize::from(self.authority))?;
+    fn is_plain(&self) -> bool {
+        let [authority, path] = self.origin_and_path();
         let has_scheme = !matches!(self.scheme, CommonScheme::Absent);
-        let is_plain = !path.is_empty()
+        !path.is_empty()
             && has_scheme != authority.is_empty()
             && !matches!(self.method, Standard::Connect)
+            && is_plain(path)
             && !eight::has(authority, b'@')
-            && !eight::has(path, b'?')
-            && is_plain(path);
-        is_plain.then(|| {
-            let method = self.method.method().clone();
-            Endpoint::in_place(method, self.scheme, self.authority, self.end, self.bytes)
-        })
     }
 
     fn address(&self) -> Address<'_> {

@@ -5,7 +5,8 @@
 /// An empty text is none.
 #[derive(Clone, Default)]
 pub(crate) struct Texts {
-    block: String,
+    /// Each text is UTF-8, but for the headers, of which that is asked only when somebody wants to see them.
+    block: Vec<u8>,
     ends: [u32; COUNT],
 }
 
@@ -24,21 +25,21 @@ pub(crate) enum Text {
     RequestId,
     /// The body as it came, until an excerpt is made of it. Never printed.
     Body,
-    /// The headers that may be shown, until somebody asks for them.
+    /// The rows of [`Head`](crate::headers::Head), until somebody asks for them.
     Headers,
 }
 
 impl Texts {
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
-            block: String::with_capacity(bytes),
+            block: Vec::with_capacity(bytes),
             ends: [0; COUNT],
         }
     }
 
     /// Adds a text. They come in the order of [`Text`]; one that is left out is none.
     #[inline(always)]
-    pub(crate) fn add(&mut self, text: Text, write: impl FnOnce(&mut String)) {
+    pub(crate) fn add(&mut self, text: Text, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.block);
         let end = self.block.len() as u32;
         self.ends
@@ -47,38 +48,48 @@ impl Texts {
             .for_each(|place| *place = end);
     }
 
-    #[inline]
+    #[inline(always)]
+    pub(crate) fn put(&mut self, text: Text, piece: &str) {
+        self.add(text, |block| block.extend_from_slice(piece.as_bytes()));
+    }
+
     pub(crate) fn get(&self, text: Text) -> Option<&str> {
+        shown(self.bytes(text))
+    }
+
+    pub(crate) fn bytes(&self, text: Text) -> &[u8] {
+        let ends = |place: usize| self.ends.get(place).copied().unwrap_or_default();
         let place = text as usize;
-        let start = place
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before));
-        let start = start.copied().unwrap_or_default();
-        self.range(start, *self.ends.get(place)?)
+        let start = place.checked_sub(1).map_or(0, ends);
+        self.range(start, ends(place))
     }
 
     /// Returns the line but for what follows the message, if it was written.
     #[inline]
     pub(crate) fn line(&self) -> Option<&str> {
         let [opening, _, end, ..] = self.ends;
-        (opening > 0).then(|| self.range(0, end)).flatten()
+        (opening > 0).then(|| shown(self.range(0, end))).flatten()
     }
 
-    fn range(&self, start: u32, end: u32) -> Option<&str> {
-        let text = self.block.get(start as usize..end as usize)?;
-        (!text.is_empty()).then_some(text)
+    fn range(&self, start: u32, end: u32) -> &[u8] {
+        let range = start as usize..end as usize;
+        self.block.get(range).unwrap_or_default()
     }
 
     /// Returns the same without the message, and so without a line.
     pub(crate) fn without_message(&self) -> Self {
         let mut texts = Self::with_capacity(self.block.len());
         for kept in [Text::Code, Text::RequestId, Text::Body, Text::Headers] {
-            texts.add(kept, |block| {
-                block.push_str(self.get(kept).unwrap_or_default())
-            });
+            texts.add(kept, |block| block.extend_from_slice(self.bytes(kept)));
         }
         texts
     }
+}
+
+fn shown(text: &[u8]) -> Option<&str> {
+    std::str::from_utf8(text)
+        .ok()
+        .filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
@@ -94,7 +105,7 @@ mod tests {
             (Text::RequestId, "ä"),
             (Text::Body, "body"),
         ] {
-            texts.add(text, |block| block.push_str(piece));
+            texts.put(text, piece);
         }
         let found = |texts: &Texts| {
             [

@@ -13,7 +13,7 @@ use crate::{
     endpoint::Endpoint,
     excerpt::{Excerpt, Plan},
     extract::{Extracted, Kind},
-    headers::Head,
+    headers::{Head, readable},
     hint::hint,
     line,
     outcome::{Delivery, Facts, Outcome},
@@ -41,11 +41,15 @@ impl Call<'_> {
         prefix: &Prefix<'_>,
     ) -> Diagnosis {
         let target = self.target;
-        let (endpoint, address) = match target.plain_endpoint() {
-            Some(endpoint) => (endpoint, Address::default()),
+        let plain = target.plain();
+        let (mut endpoint, address) = match plain {
+            Some(plain) => (Endpoint::from(*plain), Address::default()),
             None => (target.endpoint(), target.address()),
         };
-        let endpoint = self.printed(endpoint);
+        let is_renamed = self.may_rename();
+        if is_renamed {
+            endpoint = self.printed(endpoint);
+        }
         let mut scrubber = Scrubber::new(&self.sighted.secrets, address);
         if !prefix.is_complete || extracted.is_shortened() {
             scrubber = scrubber.of_cut_texts();
@@ -78,7 +82,8 @@ impl Call<'_> {
             request_id: request_id.as_deref(),
             body,
         };
-        let texts = said.with(&endpoint, outcome.status(), &head, &scrubber);
+        let is_plain = plain.is_some() && !is_renamed;
+        let texts = said.with(&endpoint, is_plain, outcome.status(), &head, &scrubber);
         let diagnosis = Diagnosis {
             endpoint,
             outcome,
@@ -144,33 +149,35 @@ impl Said<'_> {
     fn with(
         &self,
         endpoint: &Endpoint,
+        is_plain: bool,
         status: Option<StatusCode>,
         head: &Head<'_>,
         scrubber: &Scrubber<'_>,
     ) -> Texts {
-        let path = endpoint.path();
         let code = self.code.unwrap_or_default();
         let request_id = self.request_id.unwrap_or_default();
-        let len = LINE_LEN + self.message.map_or(0, str::len) + path.len() + code.len();
-        let len = len + request_id.len() + self.body.len() + head.rows_len();
+        let len = LINE_LEN + self.message.map_or(0, str::len) + endpoint.path_bytes().len();
+        let len = len + code.len() + request_id.len() + self.body.len() + head.rows_len();
         let mut texts = Texts::with_capacity(len);
-        line::prepare(&mut texts, endpoint.method(), path, status, self.message);
-        texts.add(Text::Code, |block| block.push_str(code));
-        texts.add(Text::RequestId, |block| block.push_str(request_id));
-        texts.add(Text::Body, |block| block.push_str(self.body));
-        texts.add(Text::Headers, |block| {
-            let start = block.len();
-            head.write_rows(block);
-            // A server may echo what the request sent in a value that is shown.
-            if scrubber.is_needed() {
-                if let Cow::Owned(rows) = scrubber.scrub(block.get(start..).unwrap_or_default()) {
-                    block.truncate(start);
-                    block.push_str(&rows);
-                }
-            }
+        line::prepare(&mut texts, endpoint, is_plain, status, self.message);
+        texts.put(Text::Code, code);
+        texts.put(Text::RequestId, request_id);
+        texts.put(Text::Body, self.body);
+        texts.add(Text::Headers, |block| match scrubber.is_needed() {
+            false => head.write_rows(block),
+            true => write_scrubbed(block, head, scrubber),
         });
         texts
     }
+}
+
+/// Writes rows in which nothing is left of what the request sent: a server may echo it in a value that is
+/// shown.
+#[inline(never)]
+fn write_scrubbed(block: &mut Vec<u8>, head: &Head<'_>, scrubber: &Scrubber<'_>) {
+    let mut rows = Vec::with_capacity(head.rows_len());
+    head.write_rows(&mut rows);
+    block.extend_from_slice(scrubber.scrub(&readable(&rows)).as_bytes());
 }
 
 /// Lets a hook give the hint.

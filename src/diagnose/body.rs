@@ -7,7 +7,7 @@ use std::{
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::peeked::Peeked;
+use super::peeked::{Peeked, Polled};
 
 pin_project! {
     /// A response's body, handed on as it came: frames, trailers, errors and hints.
@@ -52,9 +52,6 @@ impl<B: Body> ResponseBody<B> {
         }
     }
 }
-
-/// What a body answers to a poll.
-type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
 
 /// Polls `body`, and notes its end. By itself, so that the frame is written where the caller wants it and
 /// not moved again.

@@ -173,8 +173,8 @@ impl Call<'_> {
         }
     }
 
-    /// Diagnoses an answer whose status is a failure, and tells the log.
-    pub(super) fn failing(&self, parts: &Parts, prefix: &Prefix<'_>) -> Diagnosis {
+    /// Puts the diagnosis of an answer whose status is a failure into its extensions, and tells the log.
+    pub(super) fn fail(&self, parts: &mut Parts, prefix: &Prefix<'_>) {
         let rules = Rules {
             plain_text: self.config.plain_text,
         };
@@ -182,16 +182,31 @@ impl Call<'_> {
         let (bytes, is_complete) = (prefix.bytes, prefix.is_complete);
         let extracted = extract(parts.status, head.labels, bytes, is_complete, &rules);
         let facts = self.facts_of(parts.status);
+        // Straight into its place: it is too large to be moved for nothing.
         let diagnosis = self.answered(parts, head, facts, extracted, prefix);
-        if self.config.log.wants_bodies() {
-            let body = String::from_utf8_lossy(prefix.bytes);
-            let scrubber = self.scrubber();
-            self.config
-                .log
-                .emit_body(&diagnosis, &scrubber.scrub(&body));
+        parts.extensions.insert(diagnosis);
+        if self.config.log.is_on() {
+            self.log_answer(&parts.extensions, prefix.bytes);
         }
+    }
+
+    /// Puts a diagnosis into the extensions of a response, and tells the log.
+    pub(super) fn tell(&self, extensions: &mut Extensions, diagnosis: Diagnosis) {
         self.log(&diagnosis);
-        diagnosis
+        extensions.insert(diagnosis);
+    }
+
+    #[inline(never)]
+    fn log_answer(&self, extensions: &Extensions, bytes: &[u8]) {
+        let Some(diagnosis) = extensions.get::<Diagnosis>() else {
+            return;
+        };
+        if self.config.log.wants_bodies() {
+            let body = String::from_utf8_lossy(bytes);
+            let scrubber = self.scrubber();
+            self.config.log.emit_body(diagnosis, &scrubber.scrub(&body));
+        }
+        self.log(diagnosis);
     }
 
     /// Diagnoses an answer whose body reports a failure, if it does.
@@ -262,8 +277,17 @@ impl Call<'_> {
         self.printed(self.target.endpoint())
     }
 
-    /// Lets whoever knows better have a say in what is printed.
+    /// Returns whether [`Call::printed`] may change anything.
     #[inline]
+    pub(super) fn may_rename(&self) -> bool {
+        #[cfg(feature = "axum")]
+        if self.brought.matched_path.is_some() {
+            return true;
+        }
+        self.config.path_with.is_some()
+    }
+
+    /// Lets whoever knows better have a say in what is printed.
     pub(super) fn printed(&self, endpoint: Endpoint) -> Endpoint {
         #[cfg(feature = "axum")]
         let endpoint = match &self.brought.matched_path {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use http::{HeaderName, StatusCode};
 
-use super::log::LogPolicy;
+use super::{log::LogPolicy, peeked::Limits};
 use crate::{
     diagnosis::{Diagnosis, LINE_CAP},
     endpoint::Endpoint,
@@ -57,6 +57,14 @@ impl Config {
                 LogPolicy::off()
             },
             error_for_status: false,
+        }
+    }
+
+    /// Returns how far the body of a failing response is read.
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            cap: self.body_cap,
+            time: self.peek_timeout,
         }
     }
 

@@ -27,14 +27,8 @@ pub(super) struct Reading<B: Body> {
     is_failing: bool,
 }
 
-/// What to do next with a response that is not simply fine.
-enum Step<B: Body> {
-    Read(Reading<B>),
-    Fine(Response<ResponseBody<B>>),
-    Watched(Parts, B),
-    /// The diagnosis is in the extensions.
-    Failing(Response<ResponseBody<B>>),
-}
+/// What a look at a response gives.
+type Looked<B, X> = Poll<Result<Response<ResponseBody<B>>, X>>;
 
 impl<B: Body> Looking<B> {
     pub(crate) fn new(kept: Kept) -> Self {
@@ -76,40 +70,12 @@ pub(super) fn look<B: Body, E, X>(
     fail: impl FnOnce(Call<'_>, E) -> X,
     refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
 ) -> Poll<Result<Response<ResponseBody<B>>, X>> {
-    let step = match (ended, reading.take()) {
-        (Some(Err(error)), _) => return Poll::Ready(Err(fail(call, error))),
-        (Some(Ok(response)), _) => answered(call, response),
-        (None, Some(reading)) => Step::Read(reading),
-        (None, None) => return Poll::Pending,
-    };
-    let (response, has_failed) = match step {
-        Step::Read(mut begun) => {
-            if begun.body.as_mut().poll_read(cx).is_pending() {
-                *reading = Some(begun);
-                return Poll::Pending;
-            }
-            match read(call, begun) {
-                Some(read) => read,
-                None => return Poll::Pending,
-            }
-        }
-        Step::Fine(response) => (response, false),
-        Step::Failing(response) => (response, true),
-        Step::Watched(head, body) => {
-            let body = match call.is_watched() {
-                true => {
-                    let trailers = Trailers::new(call.keep(), head.status);
-                    ResponseBody::peeked(Box::pin(Peeked::watched(body, trailers)))
-                }
-                false => ResponseBody::plain(body),
-            };
-            (Response::from_parts(head, body), false)
-        }
-    };
-    Poll::Ready(match has_failed && call.config.error_for_status {
-        true => refuse(response),
-        false => Ok(response),
-    })
+    match (ended, reading.take()) {
+        (Some(Err(error)), _) => Poll::Ready(Err(fail(call, error))),
+        (Some(Ok(response)), _) => answered(call, reading, response, cx, refuse),
+        (None, Some(begun)) => resume(call, reading, begun, cx, refuse),
+        (None, None) => Poll::Pending,
+    }
 }
 
 fn diagnosed(call: Call<'_>, error: BoxError) -> Diagnosed {
@@ -139,68 +105,124 @@ fn refuse<B: Body>(
 
 /// Decides what becomes of a response whose body nobody has touched yet.
 #[inline(always)]
-fn answered<B: Body>(call: Call<'_>, response: Response<B>) -> Step<B> {
+fn answered<B: Body, X>(
+    call: Call<'_>,
+    reading: &mut Option<Reading<B>>,
+    response: Response<B>,
+    cx: &mut Context<'_>,
+    refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
+) -> Looked<B, X> {
     let look = call.look(
         response.status(),
         response.headers(),
         &response.body().size_hint(),
     );
     match look {
-        Look::Nowhere => Step::Fine(response.map(ResponseBody::plain)),
+        Look::Nowhere => Poll::Ready(Ok(response.map(ResponseBody::plain))),
         Look::AtTrailers => {
             let (mut head, body) = response.into_parts();
             match call.in_headers(&head) {
                 Some(diagnosis) => {
-                    call.log(&diagnosis);
-                    head.extensions.insert(diagnosis);
-                    Step::Failing(Response::from_parts(head, ResponseBody::plain(body)))
+                    call.tell(&mut head.extensions, diagnosis);
+                    failing(call, head, ResponseBody::plain(body), refuse)
                 }
-                None => Step::Watched(head, body),
+                None => Poll::Ready(Ok(watched(call, head, body))),
             }
         }
         Look::Failing { .. } if call.keeps_diagnosis(response.extensions()) => {
-            Step::Fine(response.map(ResponseBody::plain))
+            Poll::Ready(Ok(response.map(ResponseBody::plain)))
         }
         Look::Failing { reads } if !reads || response.body().is_end_stream() => {
             let (mut head, body) = response.into_parts();
-            let diagnosis = call.failing(&head, &Prefix::EMPTY);
-            head.extensions.insert(diagnosis);
-            Step::Failing(Response::from_parts(head, ResponseBody::plain(body)))
+            call.fail(&mut head, &Prefix::EMPTY);
+            failing(call, head, ResponseBody::plain(body), refuse)
         }
         Look::Failing { .. } | Look::IntoBody => {
             let (head, body) = response.into_parts();
-            let config = &call.config;
-            let body = Peeked::new(head, body, config.body_cap, config.peek_timeout);
-            Step::Read(Reading {
-                body: Box::pin(body),
+            let begun = Reading {
+                body: Box::pin(Peeked::new(body)),
                 is_failing: look != Look::IntoBody,
-            })
+            };
+            read_on(call, reading, head, begun, cx, refuse)
         }
     }
 }
 
-/// Diagnoses a response whose body was read as far as that helps. Returns it, and whether it failed.
+/// Goes on with a body that has kept us waiting.
+#[inline(never)]
+fn resume<B: Body, X>(
+    call: Call<'_>,
+    reading: &mut Option<Reading<B>>,
+    mut begun: Reading<B>,
+    cx: &mut Context<'_>,
+    refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
+) -> Looked<B, X> {
+    match begun.body.as_mut().take_head() {
+        Some(head) => read_on(call, reading, head, begun, cx, refuse),
+        None => Poll::Pending,
+    }
+}
+
+/// Reads a body as far as that helps, and diagnoses its response then.
 #[inline(always)]
-fn read<B: Body>(call: Call<'_>, reading: Reading<B>) -> Option<(Response<ResponseBody<B>>, bool)> {
-    let Reading {
-        mut body,
-        is_failing,
-    } = reading;
-    let (head, has_failed) = body.as_mut().finish(|head, prefix| {
-        if is_failing {
-            // Straight into its place: it is too large to be moved for nothing.
-            let diagnosis = call.failing(head, prefix);
-            head.extensions.insert(diagnosis);
-        } else if let Some(diagnosis) = call.inspected(head, prefix) {
-            call.log(&diagnosis);
-            head.extensions.insert(diagnosis);
-        } else {
-            return false;
+fn read_on<B: Body, X>(
+    call: Call<'_>,
+    reading: &mut Option<Reading<B>>,
+    mut head: Parts,
+    mut begun: Reading<B>,
+    cx: &mut Context<'_>,
+    refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
+) -> Looked<B, X> {
+    let limits = call.config.limits();
+    let polled = begun.body.as_mut().poll_read(cx, &head.headers, limits);
+    if polled.is_pending() {
+        begun.body.as_mut().keep_head(head);
+        *reading = Some(begun);
+        return Poll::Pending;
+    }
+    let Reading { body, is_failing } = begun;
+    let has_failed = body.show(limits.cap, |prefix| match is_failing {
+        true => {
+            call.fail(&mut head, prefix);
+            true
         }
-        true
-    })?;
-    Some((
-        Response::from_parts(head, ResponseBody::peeked(body)),
-        has_failed,
-    ))
+        false => match call.inspected(&head, prefix) {
+            Some(diagnosis) => {
+                call.tell(&mut head.extensions, diagnosis);
+                true
+            }
+            None => false,
+        },
+    });
+    let body = ResponseBody::peeked(body);
+    match has_failed {
+        true => failing(call, head, body, refuse),
+        false => Poll::Ready(Ok(Response::from_parts(head, body))),
+    }
+}
+
+/// Hands on a response with a diagnosis, as an error if that is asked for.
+#[inline(always)]
+fn failing<B: Body, X>(
+    call: Call<'_>,
+    head: Parts,
+    body: ResponseBody<B>,
+    refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
+) -> Looked<B, X> {
+    Poll::Ready(match call.config.error_for_status {
+        true => refuse(Response::from_parts(head, body)),
+        false => Ok(Response::from_parts(head, body)),
+    })
+}
+
+/// Hands on a response whose trailers may tell of a failure, to whoever would hear of it.
+fn watched<B: Body>(call: Call<'_>, head: Parts, body: B) -> Response<ResponseBody<B>> {
+    let body = match call.is_watched() {
+        true => {
+            let trailers = Trailers::new(call.keep(), head.status);
+            ResponseBody::peeked(Box::pin(Peeked::watched(body, trailers)))
+        }
+        false => ResponseBody::plain(body),
+    };
+    Response::from_parts(head, body)
 }

@@ -32,28 +32,44 @@ pin_project! {
         body: B,
         first: Option<Seen<B>>,
         more: VecDeque<Seen<B>>,
-        reader: Option<Reader>,
-        // The rest of the response, here so that it needs no place in the future of a good call.
+        reader: Reader,
+        // The rest of the response while the body keeps us waiting, here so that it needs no place in the
+        // future of a good call.
         head: Option<Parts>,
         // Who waits for the trailers.
-        trailers: Option<Trailers>,
+        trailers: Option<Box<Trailers>>,
     }
 }
 
-/// What a body gives at a time: a frame, an error, or its end.
-type Item<B> = Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>;
+/// What a body answers to a poll: a frame, an error, or its end.
+pub(super) type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
 
-/// One result of `poll_frame`, and what the body said of itself just before.
+/// What `poll_frame` has given when it was ready, and what the body said of itself just before.
 struct Seen<B: Body> {
-    item: Item<B>,
+    polled: Polled<B>,
     size_hint: SizeHint,
     is_end_stream: bool,
 }
 
+impl<B: Body> Seen<B> {
+    fn data(&self) -> Option<&B::Data> {
+        match &self.polled {
+            Poll::Ready(Some(Ok(frame))) => frame.data_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// How much is read ahead, and how long the body may take for it.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) cap: usize,
+    pub(super) time: Duration,
+}
+
 /// What is needed only until the response is handed on.
+#[derive(Default)]
 struct Reader {
-    cap: usize,
-    limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     /// Made when there is more than one frame: the last one tells by itself.
     settled: Option<Settled>,
@@ -87,24 +103,15 @@ impl Prefix<'_> {
 }
 
 impl<B: Body> Peeked<B> {
-    /// Prepares to read at most `cap` bytes, and to wait for them no longer than `limit`.
-    pub(super) fn new(head: Parts, body: B, cap: usize, limit: Duration) -> Self {
+    /// Of a body of which nothing was read so far.
+    #[inline(always)]
+    pub(super) fn new(body: B) -> Self {
         Self {
             body,
             first: None,
             more: VecDeque::new(),
-            reader: Some(Reader {
-                cap,
-                limit,
-                timer: None,
-                settled: None,
-                bytes: 0,
-                frames: 0,
-                fed: 0,
-                is_complete: false,
-                has_gap: false,
-            }),
-            head: Some(head),
+            reader: Reader::default(),
+            head: None,
             trailers: None,
         }
     }
@@ -112,43 +119,51 @@ impl<B: Body> Peeked<B> {
     /// Reads nothing ahead, and shows what comes at the end to `trailers`.
     pub(super) fn watched(body: B, trailers: Trailers) -> Self {
         Self {
-            body,
-            first: None,
-            more: VecDeque::new(),
-            reader: None,
-            head: None,
-            trailers: Some(trailers),
+            trailers: Some(Box::new(trailers)),
+            ..Self::new(body)
         }
     }
 
+    /// Keeps the head of the response until there is more of the body.
+    pub(super) fn keep_head(self: Pin<&mut Self>, head: Parts) {
+        *self.project().head = Some(head);
+    }
+
+    pub(super) fn take_head(self: Pin<&mut Self>) -> Option<Parts> {
+        self.project().head.take()
+    }
+
     /// Reads ahead until there is nothing more to gain.
-    pub(super) fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        headers: &HeaderMap,
+        limits: Limits,
+    ) -> Poll<()> {
         let mut this = self.project();
-        let Some(reader) = this.reader else {
-            return Poll::Ready(());
-        };
-        while !reader.has_enough() {
+        let reader = this.reader;
+        while !reader.has_enough(limits.cap) {
             let size_hint = this.body.size_hint();
             let is_end_stream = this.body.is_end_stream();
             if is_end_stream {
                 reader.is_complete = true;
                 break;
             }
-            let last = this.more.back().or(this.first.as_ref());
-            if let (Some(seen), Some(head)) = (last, this.head.as_ref()) {
-                reader.feed(seen, &head.headers);
+            if let Some(seen) = this.more.back().or(this.first.as_ref()) {
+                reader.feed(seen, headers, limits.cap);
                 if reader.is_settled() {
                     break;
                 }
             }
-            let Poll::Ready(item) = this.body.as_mut().poll_frame(cx) else {
-                ready!(reader.poll_limit(cx));
+            let polled = this.body.as_mut().poll_frame(cx);
+            if polled.is_pending() {
+                ready!(reader.poll_limit(cx, limits.time));
                 break;
-            };
-            let is_last = !matches!(item, Some(Ok(_)));
-            reader.note(&item);
+            }
+            let is_last = !matches!(polled, Poll::Ready(Some(Ok(_))));
+            reader.note(&polled);
             let seen = Seen {
-                item,
+                polled,
                 size_hint,
                 is_end_stream,
             };
@@ -165,51 +180,54 @@ impl<B: Body> Peeked<B> {
         Poll::Ready(())
     }
 
-    /// Shows what was read, and gives back the head of the response. Forgets what was needed for
-    /// reading; there is nothing the second time.
-    pub(super) fn finish<R>(
-        self: Pin<&mut Self>,
-        show: impl FnOnce(&mut Parts, &Prefix<'_>) -> R,
-    ) -> Option<(Parts, R)> {
-        let this = self.project();
-        let mut head = this.head.take()?;
-        let reader = this.reader.as_ref()?;
-        let seen = || this.first.iter().chain(this.more.iter());
-        let frames = || seen().filter_map(|seen| seen.item.as_ref()?.as_ref().ok()?.data_ref());
-
-        let mut joined = Vec::new();
-        let mut only = frames();
-        let bytes = match (only.next(), only.next()) {
-            (None, _) => &[],
-            (Some(data), None) if data.chunk().len() == data.remaining() => data.chunk(),
-            _ => {
-                joined.reserve_exact(reader.bytes.min(reader.cap));
-                for data in frames() {
-                    let room = reader.cap.saturating_sub(joined.len());
-                    pieces(data, room, |piece| joined.extend_from_slice(piece));
-                }
-                &joined[..]
+    /// Shows what was read.
+    #[inline(always)]
+    pub(super) fn show<R>(&self, cap: usize, show: impl FnOnce(&Prefix<'_>) -> R) -> R {
+        let joined;
+        let (bytes, read) = match self.only() {
+            Some(bytes) => (bytes, bytes.len() as u64),
+            None => {
+                let read;
+                (joined, read) = self.joined(cap);
+                (&joined[..], read)
             }
         };
-        let bytes = bytes.get(..reader.cap).unwrap_or(bytes);
-        let remaining = this.body.size_hint().exact().unwrap_or_default();
-        let read: u64 = frames().map(|data| data.remaining() as u64).sum();
-        let prefix = Prefix {
+        let bytes = bytes.get(..cap).unwrap_or(bytes);
+        let remaining = self.body.size_hint().exact().unwrap_or_default();
+        let is_complete = self.reader.is_complete || self.reader.is_settled();
+        show(&Prefix {
             bytes,
-            is_complete: (reader.is_complete || reader.is_settled()) && read == bytes.len() as u64,
+            is_complete: is_complete && read == bytes.len() as u64,
             unread: remaining.saturating_add(read.saturating_sub(bytes.len() as u64)),
-        };
-        let shown = show(&mut head, &prefix);
-        *this.reader = None;
-        Some((head, shown))
+        })
+    }
+
+    /// Returns the bytes of the only frame that was read, if they are in one piece.
+    fn only(&self) -> Option<&[u8]> {
+        let first = self.first.as_ref().filter(|_| self.more.is_empty());
+        let data = first.and_then(Seen::data)?;
+        (data.chunk().len() == data.remaining()).then(|| data.chunk())
+    }
+
+    /// Returns the bytes of all frames up to `cap`, and how many there are.
+    #[inline(never)]
+    fn joined(&self, cap: usize) -> (Vec<u8>, u64) {
+        let frames = || self.first.iter().chain(&self.more).filter_map(Seen::data);
+        let mut joined = Vec::new();
+        joined.reserve_exact(self.reader.bytes.min(cap));
+        for data in frames() {
+            let room = cap.saturating_sub(joined.len());
+            pieces(data, room, |piece| joined.extend_from_slice(piece));
+        }
+        (joined, frames().map(|data| data.remaining() as u64).sum())
     }
 
     /// Hands on what was read, then the rest. The inner body is never polled after its end.
     #[inline(never)]
-    pub(super) fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Item<B>> {
+    pub(super) fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<B> {
         let this = self.project();
         if let Some(seen) = this.first.take().or_else(|| this.more.pop_front()) {
-            return Poll::Ready(seen.item);
+            return seen.polled;
         }
         let polled = this.body.poll_frame(cx);
         if let Poll::Ready(Some(Ok(frame))) = &polled {
@@ -254,15 +272,15 @@ impl<B: Body> Peeked<B> {
 }
 
 impl Reader {
-    fn has_enough(&self) -> bool {
-        self.bytes >= self.cap || self.frames >= FRAMES || self.has_gap
+    fn has_enough(&self, cap: usize) -> bool {
+        self.bytes >= cap || self.frames >= FRAMES || self.has_gap
     }
 
-    fn note<D: Buf, E>(&mut self, item: &Option<Result<Frame<D>, E>>) {
+    fn note<D: Buf, E>(&mut self, polled: &Poll<Option<Result<Frame<D>, E>>>) {
         self.frames += 1;
-        match item {
-            None => self.is_complete = true,
-            Some(Ok(frame)) => match frame.data_ref() {
+        match polled {
+            Poll::Ready(None) => self.is_complete = true,
+            Poll::Ready(Some(Ok(frame))) => match frame.data_ref() {
                 Some(data) => {
                     self.has_gap = pieces(data, data.remaining(), |_| {}) < data.remaining();
                     self.bytes = self.bytes.saturating_add(data.remaining());
@@ -270,7 +288,7 @@ impl Reader {
                 // Trailers: no data follows.
                 None => self.is_complete = true,
             },
-            Some(Err(_)) => {}
+            Poll::Ready(Some(Err(_))) | Poll::Pending => {}
         }
     }
 
@@ -279,25 +297,22 @@ impl Reader {
     }
 
     /// Looks at the last frame, once, for whether more need to be read.
-    fn feed<B: Body>(&mut self, seen: &Seen<B>, headers: &HeaderMap) {
+    fn feed<B: Body>(&mut self, seen: &Seen<B>, headers: &HeaderMap, cap: usize) {
         if self.fed == self.frames {
             return;
         }
         self.fed = self.frames;
-        if let Some(Ok(frame)) = &seen.item {
-            if let Some(data) = frame.data_ref() {
-                let settled = self.settled.get_or_insert_with(|| Settled::new(headers));
-                pieces(data, self.cap, |piece| settled.feed(piece));
-            }
+        if let Some(data) = seen.data() {
+            let settled = self.settled.get_or_insert_with(|| Settled::new(headers));
+            pieces(data, cap, |piece| settled.feed(piece));
         }
     }
 
     /// Is ready when the body has kept us waiting for too long.
-    fn poll_limit(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.limit.is_zero() {
+    fn poll_limit(&mut self, cx: &mut Context<'_>, limit: Duration) -> Poll<()> {
+        if limit.is_zero() {
             return Poll::Ready(());
         }
-        let limit = self.limit;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(limit)));
         timer.as_mut().poll(cx)
     }

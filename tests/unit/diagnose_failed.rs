@@ -93,6 +93,11 @@ fn a_recorder_adds_what_the_error_does_not_know() {
     assert_eq!(diagnosis.domain(), FaultDomain::Upstream);
 }
 
+fn failing(mut head: http::response::Parts, prefix: &Prefix<'_>) -> Diagnosis {
+    call("GET", None).call().fail(&mut head, prefix);
+    head.extensions.remove().unwrap()
+}
+
 #[test]
 fn an_answer_after_retries_says_how_many() {
     let mut response = Response::builder().status(503).body(()).unwrap();
@@ -100,7 +105,7 @@ fn an_answer_after_retries_says_how_many() {
         .extensions_mut()
         .insert(retried(3, Delivery::Unknown));
     let (head, ()) = response.into_parts();
-    let diagnosis = call("GET", None).call().failing(&head, &Prefix::EMPTY);
+    let diagnosis = failing(head, &Prefix::EMPTY);
     assert_eq!(
         diagnosis.to_string(),
         "GET /pay failed (503 Service Unavailable): Service Unavailable [3 attempts]"
@@ -122,7 +127,7 @@ fn the_suffix_survives_the_cut() {
         is_complete: true,
         unread: 0,
     };
-    let line = call("GET", None).call().failing(&head, &prefix).to_string();
+    let line = failing(head, &prefix).to_string();
     assert_eq!(line.chars().count(), 300);
     assert!(line.starts_with("GET /pay failed (503 Service Unavailable): mmm"));
     assert!(line.ends_with("mmm… [3 attempts]"), "{line}");

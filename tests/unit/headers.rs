@@ -1,9 +1,8 @@
 use super::*;
-use crate::path::REDACTED;
 
 fn redacted(headers: &HeaderMap, extra: &[HeaderName]) -> RedactedHeaders {
     let head = Head::read(headers, extra);
-    let mut rows = String::new();
+    let mut rows = Vec::new();
     head.write_rows(&mut rows);
     RedactedHeaders::of_rows(&rows, head.omitted())
 }
