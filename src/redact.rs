@@ -29,11 +29,13 @@ pub(crate) fn scrub<'a>(text: &'a str, secrets: &Secrets, uri: Option<&Uri>) -> 
 
 /// What [`scrub`] needs to know of a request, prepared once for several texts.
 pub(crate) struct Scrubber<'s> {
-    needles: Needles<'s>,
+    /// What the request sent, if it sent anything that its answer could echo.
+    needles: Option<Needles<'s>>,
     hides_all: bool,
 }
 
 impl<'s> Scrubber<'s> {
+    #[inline]
     pub(crate) fn new(secrets: &'s Secrets, address: Address<'s>) -> Self {
         Self {
             needles: Needles::of(secrets, address),
@@ -43,13 +45,15 @@ impl<'s> Scrubber<'s> {
 
     /// Expects texts that were cut somewhere: what may be the beginning of a secret goes from their end.
     pub(crate) fn of_cut_texts(mut self) -> Self {
-        self.needles.expect_cut();
+        if let Some(needles) = &mut self.needles {
+            needles.expect_cut();
+        }
         self
     }
 
     /// Returns whether the request sent anything that its answer could echo.
     pub(crate) fn is_needed(&self) -> bool {
-        self.hides_all || !self.needles.is_empty()
+        self.hides_all || self.needles.is_some()
     }
 
     /// Returns whether `text` is on one line and nothing in it can be a secret, as is told of most by a
@@ -64,11 +68,13 @@ impl<'s> Scrubber<'s> {
         if self.hides_all && !text.is_empty() {
             return Cow::Borrowed(REDACTED);
         }
-        let mut shown = Pass::new(&self.needles, text).run();
+        let none = Needles::NONE;
+        let needles = self.needles.as_ref().unwrap_or(&none);
+        let mut shown = Pass::new(needles, text).run();
         // What stood apart may have come together, and look like a secret now. Nearly always once is enough.
         for _ in 0..ROUNDS {
             let Cow::Owned(changed) = &shown else { break };
-            match Pass::new(&self.needles, changed).run() {
+            match Pass::new(needles, changed).run() {
                 Cow::Borrowed(_) => break,
                 Cow::Owned(text) => shown = Cow::Owned(text),
             }

@@ -37,18 +37,24 @@ struct Needle<'a> {
 }
 
 impl<'a> Needles<'a> {
+    pub(crate) const NONE: Self = Self {
+        sorted: Vec::new(),
+        firsts: [0; 4],
+        cut: CUT,
+    };
+
     /// Collects what was sent in headers, in the query and the userinfo, and in those segments of the
-    /// path that look like secrets.
+    /// path that look like secrets, if anything was.
     #[inline]
-    pub(crate) fn of(secrets: &'a Secrets, address: Address<'a>) -> Self {
+    pub(crate) fn of(secrets: &'a Secrets, address: Address<'a>) -> Option<Self> {
         match secrets.is_empty() && address.is_nothing() {
-            true => Self::none(),
+            true => None,
             false => Self::collected(secrets, address),
         }
     }
 
     #[inline(never)]
-    fn collected(secrets: &'a Secrets, address: Address<'a>) -> Self {
+    fn collected(secrets: &'a Secrets, address: Address<'a>) -> Option<Self> {
         let mut found = Found(Vec::new());
         for sent in secrets.values() {
             found.header(&sent);
@@ -62,22 +68,7 @@ impl<'a> Needles<'a> {
         if address.is_odd {
             found.path(address.path);
         }
-        match found.0.is_empty() {
-            true => Self::none(),
-            false => Self::sorted(found.0),
-        }
-    }
-
-    const fn none() -> Self {
-        Self {
-            sorted: Vec::new(),
-            firsts: [0; 4],
-            cut: CUT,
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.sorted.is_empty()
+        (!found.0.is_empty()).then(|| Self::sorted(found.0))
     }
 
     fn sorted(mut texts: Vec<Cow<'a, str>>) -> Self {

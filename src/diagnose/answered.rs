@@ -213,6 +213,10 @@ fn tidy<'a>(scrubber: &Scrubber<'_>, text: Cow<'a, str>) -> Cow<'a, str> {
 }
 
 fn cut_code(code: Cow<'_, str>) -> Cow<'_, str> {
+    // One of no more bytes has no more characters either.
+    if code.len() <= CODE_CAP {
+        return code;
+    }
     match cut(&code, CODE_CAP) {
         (_, false) => code,
         (kept, true) => Cow::Owned(format!("{kept}…")),

@@ -16,7 +16,7 @@ use super::{
     call::{Brought, Call},
     config::Config,
     layer::{Client, Server},
-    looking::{Reading, look, look_client},
+    looking::{Looked, Reading, answered, diagnosed, refuse, resume},
 };
 use crate::{
     classify::as_error, diagnosis::Diagnosed, error::BoxError, secrets::Sighted, target::Target,
@@ -114,18 +114,13 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         look(self, ended, cx)
     }
 
-    /// Ends the waiting, with the error of a service that did not get ready if there is one.
-    fn end<I>(
-        self: Pin<&mut Self>,
-        ended: Option<Result<Response<B>, I>>,
-        convert: impl FnOnce(I) -> E,
-    ) -> Ended<'_, B, E> {
+    /// Ends the waiting. Returns the call, what is read of its answer, and the error of a service that did
+    /// not get ready if there is one.
+    fn end(self: Pin<&mut Self>) -> (Call<'_>, &mut Option<Reading<B>>, Option<E>) {
         let mut this = self.project();
-        let ended = match this.state.as_mut().project() {
-            StateProj::Refused { error } => error.take().map(Err),
-            StateProj::Calling { .. } | StateProj::Called => {
-                ended.map(|result| result.map_err(convert))
-            }
+        let refused = match this.state.as_mut().project() {
+            StateProj::Refused { error } => error.take(),
+            StateProj::Calling { .. } | StateProj::Called => None,
         };
         this.state.set(State::Called);
         let call = Call {
@@ -134,19 +129,9 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             sighted: this.sighted,
             brought: this.brought,
         };
-        (call, this.reading, ended)
+        (call, this.reading, refused)
     }
 }
-
-/// A call, what is read of its answer, and what it has ended with just now.
-type Ended<'a, B, E> = (
-    Call<'a>,
-    &'a mut Option<Reading<B>>,
-    Option<Result<Response<B>, E>>,
-);
-
-/// What a poll gives.
-type Looked<B, X> = Poll<Result<Response<ResponseBody<B>>, X>>;
 
 impl<F, B, I> Future for ResponseFuture<F, B, BoxError, Client>
 where
@@ -184,8 +169,17 @@ fn diagnose<F, B: Body, I: Into<BoxError>>(
     ended: Option<Result<Response<B>, I>>,
     cx: &mut Context<'_>,
 ) -> Looked<B, Diagnosed> {
-    let (call, reading, ended) = future.end(ended, Into::into);
-    look_client(call, reading, ended, cx)
+    let (call, reading, refused) = future.end();
+    // The response as it is: to convert the whole of the result would be to move it once more.
+    let error = match ended {
+        Some(Ok(response)) => return answered(call, reading, response, cx, refuse),
+        Some(Err(error)) => Some(error.into()),
+        None => refused,
+    };
+    match error {
+        Some(error) => Poll::Ready(Err(diagnosed(call, error))),
+        None => resume(call, reading, cx, refuse),
+    }
 }
 
 /// Looks into what a service of one's own has ended with; its error stays what it is.
@@ -196,14 +190,19 @@ fn observe<F, B: Body, E: 'static>(
     ended: Option<Result<Response<B>, E>>,
     cx: &mut Context<'_>,
 ) -> Looked<B, E> {
-    let observed = |call: Call<'_>, error| {
-        if call.config.log.is_on() {
-            call.log(&call.failed(as_error(&error)));
-        }
-        error
+    let (call, reading, refused) = future.end();
+    let error = match ended {
+        Some(Ok(response)) => return answered(call, reading, response, cx, Ok),
+        Some(Err(error)) => Some(error),
+        None => refused,
     };
-    let (call, reading, ended) = future.end(ended, |error| error);
-    look(call, reading, ended, cx, observed, Ok)
+    let Some(error) = error else {
+        return resume(call, reading, cx, Ok);
+    };
+    if call.config.log.is_on() {
+        call.log(&call.failed(as_error(&error)));
+    }
+    Poll::Ready(Err(error))
 }
 
 impl<F, B: Body, E, Side> fmt::Debug for ResponseFuture<F, B, E, Side> {

@@ -28,7 +28,7 @@ pub(super) struct Reading<B: Body> {
 }
 
 /// What a look at a response gives.
-type Looked<B, X> = Poll<Result<Response<ResponseBody<B>>, X>>;
+pub(super) type Looked<B, X> = Poll<Result<Response<ResponseBody<B>>, X>>;
 
 impl<B: Body> Looking<B> {
     pub(crate) fn new(kept: Kept) -> Self {
@@ -38,47 +38,23 @@ impl<B: Body> Looking<B> {
         }
     }
 
-    /// As [`look`], on the client's side.
+    /// Looks into what the attempts have `ended` with, or else goes on where it was left.
     pub(crate) fn poll(
         &mut self,
         ended: Option<Result<Response<B>, BoxError>>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Response<ResponseBody<B>>, Diagnosed>> {
-        look_client(self.kept.call(), &mut self.reading, ended, cx)
+    ) -> Looked<B, Diagnosed> {
+        let (call, reading) = (self.kept.call(), &mut self.reading);
+        match ended {
+            Some(Ok(response)) => answered(call, reading, response, cx, refuse),
+            Some(Err(error)) => Poll::Ready(Err(diagnosed(call, error))),
+            None => resume(call, reading, cx, refuse),
+        }
     }
 }
 
-/// As [`look`], on the client's side.
-#[inline(never)]
-pub(super) fn look_client<B: Body>(
-    call: Call<'_>,
-    reading: &mut Option<Reading<B>>,
-    ended: Option<Result<Response<B>, BoxError>>,
-    cx: &mut Context<'_>,
-) -> Poll<Result<Response<ResponseBody<B>>, Diagnosed>> {
-    look(call, reading, ended, cx, diagnosed, refuse)
-}
-
-/// Looks into what the inner service has `ended` with, or else goes on where it was left. `fail` makes an
-/// error of the inner service's, `refuse` one of a failing response if that is asked for.
-#[inline(always)]
-pub(super) fn look<B: Body, E, X>(
-    call: Call<'_>,
-    reading: &mut Option<Reading<B>>,
-    ended: Option<Result<Response<B>, E>>,
-    cx: &mut Context<'_>,
-    fail: impl FnOnce(Call<'_>, E) -> X,
-    refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
-) -> Poll<Result<Response<ResponseBody<B>>, X>> {
-    match (ended, reading.take()) {
-        (Some(Err(error)), _) => Poll::Ready(Err(fail(call, error))),
-        (Some(Ok(response)), _) => answered(call, reading, response, cx, refuse),
-        (None, Some(begun)) => resume(call, reading, begun, cx, refuse),
-        (None, None) => Poll::Pending,
-    }
-}
-
-fn diagnosed(call: Call<'_>, error: BoxError) -> Diagnosed {
+/// Makes a client's error of an error.
+pub(super) fn diagnosed(call: Call<'_>, error: BoxError) -> Diagnosed {
     // What a layer of the same kind below has said needs no saying again.
     let error = match error.downcast::<Diagnosed>() {
         Ok(diagnosed) => {
@@ -92,8 +68,8 @@ fn diagnosed(call: Call<'_>, error: BoxError) -> Diagnosed {
     Diagnosed::new(diagnosis, Some(error), None)
 }
 
-/// Makes an error of a failing response, without its body.
-fn refuse<B: Body>(
+/// Makes a client's error of a failing response, without its body.
+pub(super) fn refuse<B: Body>(
     response: Response<ResponseBody<B>>,
 ) -> Result<Response<ResponseBody<B>>, Diagnosed> {
     let (mut head, body) = response.into_parts();
@@ -103,9 +79,10 @@ fn refuse<B: Body>(
     }
 }
 
-/// Decides what becomes of a response whose body nobody has touched yet.
-#[inline(always)]
-fn answered<B: Body, X>(
+/// Decides what becomes of a response whose body nobody has touched yet. `refuse` makes an error of a
+/// failing one if that is asked for.
+#[inline(never)]
+pub(super) fn answered<B: Body, X>(
     call: Call<'_>,
     reading: &mut Option<Reading<B>>,
     response: Response<B>,
@@ -148,15 +125,17 @@ fn answered<B: Body, X>(
     }
 }
 
-/// Goes on with a body that has kept us waiting.
+/// Goes on with a body that has kept us waiting, if there is one.
 #[inline(never)]
-fn resume<B: Body, X>(
+pub(super) fn resume<B: Body, X>(
     call: Call<'_>,
     reading: &mut Option<Reading<B>>,
-    mut begun: Reading<B>,
     cx: &mut Context<'_>,
     refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
 ) -> Looked<B, X> {
+    let Some(mut begun) = reading.take() else {
+        return Poll::Pending;
+    };
     match begun.body.as_mut().take_head() {
         Some(head) => read_on(call, reading, head, begun, cx, refuse),
         None => Poll::Pending,
