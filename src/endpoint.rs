@@ -76,10 +76,7 @@ impl Endpoint {
     #[inline]
     pub(crate) fn path_bytes(&self) -> &[u8] {
         match &self.stored {
-            Stored::InPlace(copied) => {
-                let [_, path] = copied.origin_and_path();
-                path
-            }
+            Stored::InPlace(copied) => copied.path(),
             Stored::Heap(parts) => parts.1[2].as_bytes(),
         }
     }

@@ -5,7 +5,7 @@ use std::{
     sync::OnceLock,
 };
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 
 use crate::{
     diagnosis::{Diagnosis, LINE_CAP},
@@ -13,7 +13,6 @@ use crate::{
     endpoint::Endpoint,
     path::REDACTED,
     text::{copy_short, one_line, width, write_cut},
-    texts::{Text, Texts},
 };
 
 /// How many characters of a path stand in a line that has room for them.
@@ -43,33 +42,18 @@ pub(crate) fn write_line(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Res
     }
 }
 
-/// Writes the line up to the message, and the message of an answer, for [`write_line`]. `is_plain`: the path is
-/// known to be printable and short.
+/// Writes the line of an answer up to the message, for [`write_line`], from what stands there as it is.
 #[inline]
-pub(crate) fn prepare(
-    texts: &mut Texts,
-    endpoint: &Endpoint,
-    is_plain: bool,
-    status: Option<StatusCode>,
-    message: Option<&str>,
-) {
-    let (method, path) = (endpoint.method().as_str(), endpoint.path_bytes());
-    if is_plain || fits(method, path) {
-        texts.add(Text::Opening, |line| {
-            line.extend_from_slice(method.as_bytes());
-            line.push(b' ');
-            line.extend_from_slice(path);
-            line.extend_from_slice(opening(status).as_bytes());
-        });
-    }
-    match message {
-        Some(message) => texts.put(Text::Message, message),
-        None => texts.put(Text::StandIn, stand_in(status)),
-    }
+pub(crate) fn open(line: &mut Vec<u8>, method: &Method, path: &[u8], status: Option<StatusCode>) {
+    line.extend_from_slice(method.as_str().as_bytes());
+    line.push(b' ');
+    line.extend_from_slice(path);
+    line.extend_from_slice(opening(status).as_bytes());
 }
 
-/// Returns whether a method and a path stand in the line as they are.
-fn fits(method: &str, path: &[u8]) -> bool {
+/// Returns whether the method and the path of an endpoint stand in the line as they are.
+pub(crate) fn fits(endpoint: &Endpoint) -> bool {
+    let (method, path) = (endpoint.method().as_str(), endpoint.path_bytes());
     method.len() <= METHOD_CAP && path.len() <= PATH_CAP && eight::is_graphic(path)
 }
 
@@ -224,7 +208,7 @@ fn opening(answered: Option<StatusCode>) -> &'static str {
 }
 
 /// Returns what stands in the line of an answer that says nothing.
-fn stand_in(status: Option<StatusCode>) -> &'static str {
+pub(crate) fn stand_in(status: Option<StatusCode>) -> &'static str {
     let reason = status.and_then(|status| status.canonical_reason());
     reason.unwrap_or("no error message")
 }

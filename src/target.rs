@@ -328,6 +328,12 @@ impl Copied {
         self.scheme.as_str()
     }
 
+    #[inline]
+    pub(crate) fn path(&self) -> &[u8] {
+        let range = usize::from(self.authority)..usize::from(self.end);
+        self.bytes.get(range).unwrap_or_default()
+    }
+
     /// Returns what stands before the path, and what follows.
     #[inline]
     pub(crate) fn origin_and_path(&self) -> [&[u8]; 2] {

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::OnceLock, time::Duration};
 
-use http::{HeaderMap, StatusCode, response::Parts};
+use http::{HeaderMap, Method, StatusCode, response::Parts};
 
 use super::{call::Call, config::HintWith, peeked::Prefix};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     class::{ErrorClass, FaultDomain},
     classify::classify,
     diagnosis::Diagnosis,
-    endpoint::Endpoint,
+    endpoint::{Copied, Endpoint},
     excerpt::{Excerpt, Plan},
     extract::{Extracted, Kind},
     headers::{Head, readable},
@@ -24,7 +24,7 @@ use crate::{
     texts::{Text, Texts},
 };
 
-/// What a line takes beside the path and the message.
+/// What a line takes beside the path and the message, and room for a code.
 const LINE_LEN: usize = 96;
 
 /// How many characters of a server's code are kept.
@@ -40,21 +40,27 @@ impl Call<'_> {
         extracted: Extracted<'_>,
         prefix: &Prefix<'_>,
     ) -> Diagnosis {
-        let target = self.target;
+        let (target, secrets) = (self.target, &self.sighted.secrets);
         let plain = target.plain();
-        let (mut endpoint, address) = match plain {
-            Some(plain) => (Endpoint::from(*plain), Address::default()),
-            None => (target.endpoint(), target.address()),
+        let name = match plain {
+            Some(plain) if !self.may_rename() => Name::Plain(plain),
+            _ => Name::Made(self.endpoint()),
         };
-        let is_renamed = self.may_rename();
-        if is_renamed {
-            endpoint = self.printed(endpoint);
-        }
-        let mut scrubber = Scrubber::new(&self.sighted.secrets, address);
+        let mut scrubber = match plain {
+            Some(_) => Scrubber::new(secrets, Address::default()),
+            None => Scrubber::new(secrets, target.address()),
+        };
         if !prefix.is_complete || extracted.is_shortened() {
             scrubber = scrubber.of_cut_texts();
         }
         let retried = parts.extensions.get::<Retried>();
+        let outcome = self.answered_outcome(parts.status, &facts);
+        let delivery = retried.map_or(Delivery::Answered, Retried::delivery);
+        let retry_after = head
+            .has_wait
+            .then(|| now_retry_after(&parts.headers))
+            .flatten();
+        let indeterminate = self.is_indeterminate(delivery);
         let plan = |is_json| Plan {
             is_json,
             cap: self.config.excerpt_cap,
@@ -66,26 +72,33 @@ impl Call<'_> {
             Kind::Json => excerpt(true),
             Kind::Plain => excerpt(false),
         };
-        let message = extracted.message.map(|text| tidy(&scrubber, text));
-        let code = extracted.code.map(|text| cut_code(tidy(&scrubber, text)));
-        let request_id = head.request_id.map(|id| tidy(&scrubber, Cow::Borrowed(id)));
-        let outcome = self.answered_outcome(parts.status, &facts);
-        let delivery = retried.map_or(Delivery::Answered, Retried::delivery);
-        let retry_after = head
-            .has_wait
-            .then(|| now_retry_after(&parts.headers))
-            .flatten();
-        let indeterminate = self.is_indeterminate(delivery);
-        let said = Said {
-            message: message.as_deref(),
-            code: code.as_deref(),
-            request_id: request_id.as_deref(),
-            body,
-        };
-        let is_plain = plain.is_some() && !is_renamed;
-        let texts = said.with(&endpoint, is_plain, outcome.status(), &head, &scrubber);
+
+        // Each text as it may be shown, one behind the other, the line first.
+        let said = extracted.message.as_deref().unwrap_or_default().len();
+        let len = LINE_LEN + name.path().len() + said + body.len() + head.rows_len();
+        let mut texts = Texts::with_capacity(len);
+        if name.fits_line() {
+            texts.add(Text::Opening, |line| {
+                line::open(line, name.method(), name.path(), outcome.status());
+            });
+        }
+        match extracted.message {
+            Some(message) => texts.put(Text::Message, &tidy(&scrubber, message)),
+            None => texts.put(Text::StandIn, line::stand_in(outcome.status())),
+        }
+        if let Some(code) = extracted.code {
+            texts.put(Text::Code, &cut_code(tidy(&scrubber, code)));
+        }
+        if let Some(id) = head.request_id {
+            texts.put(Text::RequestId, &tidy(&scrubber, Cow::Borrowed(id)));
+        }
+        texts.put(Text::Body, body);
+        texts.add(Text::Headers, |block| match scrubber.is_needed() {
+            false => head.write_rows(block),
+            true => write_scrubbed(block, &head, &scrubber),
+        });
         let diagnosis = Diagnosis {
-            endpoint,
+            endpoint: name.into_endpoint(),
             outcome,
             texts,
             excerpt,
@@ -136,38 +149,40 @@ impl Call<'_> {
     }
 }
 
-/// What an answer says, as it may be shown.
-struct Said<'a> {
-    message: Option<&'a str>,
-    code: Option<&'a str>,
-    request_id: Option<&'a str>,
-    body: &'a str,
+/// What was called, as it may be printed.
+enum Name<'a> {
+    /// As it was kept: short, and printable ASCII.
+    Plain(&'a Copied),
+    Made(Endpoint),
 }
 
-impl Said<'_> {
-    /// Puts it in one block, with the line that it makes and with the headers.
-    fn with(
-        &self,
-        endpoint: &Endpoint,
-        is_plain: bool,
-        status: Option<StatusCode>,
-        head: &Head<'_>,
-        scrubber: &Scrubber<'_>,
-    ) -> Texts {
-        let code = self.code.unwrap_or_default();
-        let request_id = self.request_id.unwrap_or_default();
-        let len = LINE_LEN + self.message.map_or(0, str::len) + endpoint.path_bytes().len();
-        let len = len + code.len() + request_id.len() + self.body.len() + head.rows_len();
-        let mut texts = Texts::with_capacity(len);
-        line::prepare(&mut texts, endpoint, is_plain, status, self.message);
-        texts.put(Text::Code, code);
-        texts.put(Text::RequestId, request_id);
-        texts.put(Text::Body, self.body);
-        texts.add(Text::Headers, |block| match scrubber.is_needed() {
-            false => head.write_rows(block),
-            true => write_scrubbed(block, head, scrubber),
-        });
-        texts
+impl Name<'_> {
+    fn method(&self) -> &Method {
+        match self {
+            Self::Plain(plain) => plain.method(),
+            Self::Made(endpoint) => endpoint.method(),
+        }
+    }
+
+    fn path(&self) -> &[u8] {
+        match self {
+            Self::Plain(plain) => plain.path(),
+            Self::Made(endpoint) => endpoint.path_bytes(),
+        }
+    }
+
+    fn fits_line(&self) -> bool {
+        match self {
+            Self::Plain(_) => true,
+            Self::Made(endpoint) => line::fits(endpoint),
+        }
+    }
+
+    fn into_endpoint(self) -> Endpoint {
+        match self {
+            Self::Plain(plain) => Endpoint::from(*plain),
+            Self::Made(endpoint) => endpoint,
+        }
     }
 }
 

@@ -133,8 +133,7 @@ impl Call<'_> {
         headers: &HeaderMap,
         size_hint: &SizeHint,
     ) -> Look {
-        let has_body = *self.target.method() != Method::HEAD
-            && *self.target.method() != Method::CONNECT
+        let has_body = !matches!(*self.target.method(), Method::HEAD | Method::CONNECT)
             && !status.is_informational()
             && status != StatusCode::NO_CONTENT
             && status != StatusCode::NOT_MODIFIED;
