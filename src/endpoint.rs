@@ -85,8 +85,8 @@ impl Endpoint {
     fn parts(&self) -> [&str; 3] {
         match &self.stored {
             Stored::InPlace(copied) => {
-                let [host, path] = copied.origin_and_path();
-                [copied.scheme(), text(host), text(path)]
+                let [host, path] = [copied.origin(), copied.path()].map(text);
+                [copied.scheme(), host, path]
             }
             Stored::Heap(parts) => parts.1.each_ref().map(|part| &**part),
         }

@@ -23,60 +23,88 @@ const KEPT: usize = 2 * 1024;
 /// somebody does; until then whoever holds this keeps the body as it came.
 #[derive(Clone, Default)]
 pub(crate) struct Excerpt {
-    /// How to make it later.
-    plan: Option<Plan>,
+    plan: Plan,
     shown: OnceLock<Option<Box<str>>>,
 }
 
 /// What is asked of an excerpt.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) is_json: bool,
+    pub(crate) from: From,
     /// So many characters at most.
     pub(crate) cap: usize,
     /// So many bytes are beyond the text; they count as one character each.
     pub(crate) unread: u64,
 }
 
+/// What an excerpt is made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum From {
+    #[default]
+    Nothing,
+    Json,
+    Plain,
+    /// It is made already.
+    Shown,
+}
+
+/// Returns how many bytes [`Excerpt::keep`] writes of a body, about.
+pub(crate) fn kept_len(body: usize) -> usize {
+    if body > KEPT { 0 } else { body }
+}
+
 impl Excerpt {
-    /// Plans the excerpt of `text`, or makes it if that cannot wait. Returns what must be kept for it.
-    pub(crate) fn of<'a>(text: &'a str, plan: Plan, scrubber: &Scrubber<'_>) -> (Self, &'a str) {
+    /// Plans the excerpt of `text`, or makes it if that cannot wait. Writes what must be kept for it.
+    #[inline(always)]
+    pub(crate) fn keep(
+        mut plan: Plan,
+        text: &str,
+        scrubber: &Scrubber<'_>,
+        kept: &mut Vec<u8>,
+    ) -> Self {
         // What the request sent is not kept for this: where it sent a credential, nothing waits.
         if text.len() > KEPT || scrubber.is_needed() {
-            let shown = OnceLock::from(show(text, plan, scrubber));
-            return (Self { plan: None, shown }, "");
+            keep_shown(plan, text, scrubber, kept);
+            plan.from = From::Shown;
+        } else {
+            kept.extend_from_slice(text.as_bytes());
         }
-        let later = Self {
-            plan: Some(plan),
+        Self {
+            plan,
             shown: OnceLock::new(),
-        };
-        (later, text)
+        }
     }
 
     /// Returns the excerpt; `kept` is what had to be kept for it.
-    pub(crate) fn get(&self, kept: Option<&str>) -> Option<&str> {
+    pub(crate) fn get<'a>(&'a self, kept: Option<&'a str>) -> Option<&'a str> {
+        if self.plan.from == From::Shown {
+            return kept;
+        }
         let shown = self.shown.get_or_init(|| {
             let nothing_sent = Secrets::default();
             let scrubber = Scrubber::new(&nothing_sent, Address::default());
-            show(kept?, self.plan?, &scrubber)
+            show(kept?, self.plan, &scrubber)
         });
         shown.as_deref()
     }
 }
 
+#[inline(never)]
+fn keep_shown(plan: Plan, text: &str, scrubber: &Scrubber<'_>, kept: &mut Vec<u8>) {
+    if let Some(shown) = show(text, plan, scrubber) {
+        kept.extend_from_slice(shown.as_bytes());
+    }
+}
+
 fn show(text: &str, plan: Plan, scrubber: &Scrubber<'_>) -> Option<Box<str>> {
-    let Plan {
-        is_json,
-        cap,
-        unread,
-    } = plan;
-    if cap == 0 {
+    let Plan { from, cap, unread } = plan;
+    if cap == 0 || from == From::Nothing {
         return None;
     }
     let text = text.trim();
     let width_of_one = if text.is_ascii() { 1 } else { 4 };
     let limit = cap.saturating_mul(width_of_one).saturating_add(MARGIN);
-    let (masked, end) = if is_json {
+    let (masked, end) = if from == From::Json {
         mask(text, limit)
     } else {
         (Cow::Borrowed(text), text.len())
@@ -146,14 +174,14 @@ mod tests {
     fn of(text: &str, is_json: bool, cap: usize, unread: u64) -> Option<String> {
         let nothing_sent = Secrets::default();
         let scrubber = Scrubber::new(&nothing_sent, Address::default());
-        let plan = Plan {
-            is_json,
-            cap,
-            unread,
-        };
-        let (excerpt, kept) = Excerpt::of(text, plan, &scrubber);
-        let shown = excerpt.get(Some(kept)).map(str::to_owned);
-        assert_eq!(excerpt.clone().get(Some(kept)), shown.as_deref());
+        let from = if is_json { From::Json } else { From::Plain };
+        let plan = Plan { from, cap, unread };
+        let mut kept = Vec::new();
+        let excerpt = Excerpt::keep(plan, text, &scrubber, &mut kept);
+        let kept = String::from_utf8(kept).unwrap();
+        let kept = Some(&*kept).filter(|kept| !kept.is_empty());
+        let shown = excerpt.get(kept).map(str::to_owned);
+        assert_eq!(excerpt.clone().get(kept), shown.as_deref());
         shown
     }
 

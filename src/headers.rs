@@ -13,9 +13,12 @@ use crate::{
 };
 
 /// How many headers are kept, how much of a name, and how much of a value, in characters.
-const HEADERS_CAP: usize = u64::BITS as usize;
+const HEADERS_CAP: usize = 64;
 const NAME_CAP: usize = 64;
 const VALUE_CAP: usize = 200;
+
+/// What a row takes, about.
+const ROW_LEN: usize = 40;
 
 /// An id longer than this, in characters, is none.
 const ID_CAP: usize = 128;
@@ -46,8 +49,7 @@ impl RedactedHeaders {
             .find_map(|(found, value)| (found == name).then_some(value))
     }
 
-    /// Of the rows that [`Head::write_rows`] has written, and of how many headers [were left
-    /// out](Head::omitted).
+    /// Of the rows of a [`Head`], and of how many headers have none.
     pub(crate) fn of_rows(rows: &[u8], omitted: usize) -> Self {
         Self {
             // The ids are the server's to choose, and may be made of what is no id.
@@ -93,13 +95,15 @@ impl Serialize for RedactedHeaders {
 
 /// What the headers of an answer say, found in one walk.
 pub(crate) struct Head<'a> {
-    headers: &'a HeaderMap,
+    /// A row for each of the first [`HEADERS_CAP`]: `name: value`, or `name:` where the value may not be shown.
+    /// A short value is written as it came: [`readable`] is for those who want to see it.
+    pub(crate) rows: Vec<u8>,
+    /// How many headers have no row.
+    pub(crate) omitted: usize,
     pub(crate) labels: Labels<'a>,
     pub(crate) request_id: Option<&'a str>,
     /// Whether a header may say how long to wait.
     pub(crate) has_wait: bool,
-    /// One bit for each of the first [`HEADERS_CAP`] values: whether it may be shown.
-    shown: u64,
 }
 
 /// What the headers of an answer say of its body. Of a header that comes twice the first counts.
@@ -112,17 +116,19 @@ pub(crate) struct Labels<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Reads `headers`. The values of those in `extra` are never shown.
-    pub(crate) fn read(headers: &'a HeaderMap, extra: &[HeaderName]) -> Self {
+    /// Reads `headers`. The values of those in `extra` are never shown. There is room for so many bytes
+    /// `beside` the rows.
+    pub(crate) fn read(headers: &'a HeaderMap, extra: &[HeaderName], beside: usize) -> Self {
+        let count = headers.len().min(HEADERS_CAP);
         let mut head = Self {
-            headers,
+            rows: Vec::with_capacity(count * ROW_LEN + beside),
+            omitted: headers.len() - count,
             labels: Labels::default(),
             request_id: None,
             has_wait: false,
-            shown: 0,
         };
         let mut best = usize::MAX;
-        let mut place = 1_u64;
+        let mut left = count;
         for (name, value) in headers {
             let mut is_public = true;
             match *name {
@@ -150,46 +156,33 @@ impl<'a> Head<'a> {
                     }
                 },
             }
-            if is_public && !value.is_sensitive() && (extra.is_empty() || !extra.contains(name)) {
-                head.shown |= place;
+            if left > 0 {
+                left -= 1;
+                is_public &= !value.is_sensitive() && (extra.is_empty() || !extra.contains(name));
+                write_row(&mut head.rows, name, value, is_public);
             }
-            place <<= 1;
         }
         head
     }
+}
 
-    /// Returns about how many bytes the rows take.
-    pub(crate) fn rows_len(&self) -> usize {
-        self.headers.len().min(HEADERS_CAP) * 40
-    }
-
-    /// Returns how many headers get no row.
-    pub(crate) fn omitted(&self) -> usize {
-        self.headers.len().saturating_sub(HEADERS_CAP)
-    }
-
-    /// Writes a row for each header: `name: value`, or `name:` where the value may not be shown. A short value
-    /// is written as it came: [`readable`] is for those who want to see it.
-    pub(crate) fn write_rows(&self, rows: &mut Vec<u8>) {
-        let mut shown = self.shown;
-        for (name, value) in self.headers.iter().take(HEADERS_CAP) {
-            let name = name.as_str();
-            let name = match name.len() <= NAME_CAP {
-                true => name,
-                false => cut(name, NAME_CAP).0,
-            };
-            rows.extend_from_slice(name.as_bytes());
-            rows.push(b':');
-            if shown & 1 != 0 {
-                rows.push(b' ');
-                match value.as_bytes() {
-                    value if value.len() <= VALUE_CAP => rows.extend_from_slice(value),
-                    value => write_long(rows, value),
-                }
-            }
-            rows.push(b'\n');
-            shown >>= 1;
+#[inline(always)]
+fn write_row(rows: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue, is_public: bool) {
+    let name = name.as_str();
+    let name = match name.len() <= NAME_CAP {
+        true => name,
+        false => cut(name, NAME_CAP).0,
+    };
+    rows.extend_from_slice(name.as_bytes());
+    if is_public {
+        rows.extend_from_slice(b": ");
+        match value.as_bytes() {
+            value if value.len() <= VALUE_CAP => rows.extend_from_slice(value),
+            value => write_long(rows, value),
         }
+        rows.push(b'\n');
+    } else {
+        rows.extend_from_slice(b":\n");
     }
 }
 
@@ -205,7 +198,7 @@ fn write_long(rows: &mut Vec<u8>, value: &[u8]) {
     rows.extend_from_slice(shown.as_bytes());
 }
 
-/// Makes text of the rows that [`Head::write_rows`] writes: every value on one line, and `[redacted]` for
+/// Makes text of the rows of a [`Head`]: every value on one line, and `[redacted]` for
 /// those that may not be shown. Of such a text it makes the same again.
 pub(crate) fn readable(rows: &[u8]) -> String {
     let mut text = String::with_capacity(rows.len() * 2);

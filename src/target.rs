@@ -207,10 +207,8 @@ impl Target {
     }
 
     pub(crate) fn endpoint(&self) -> Endpoint {
-        match self.plain() {
-            Some(plain) => Endpoint::from(*plain),
-            None => self.address().endpoint(self.method()),
-        }
+        let plain = self.plain().map(|plain| Endpoint::from(*plain));
+        plain.unwrap_or_else(|| self.address().endpoint(self.method()))
     }
 
     /// Returns what was called if it is kept in place and there is nothing in it that must not be printed:
@@ -328,25 +326,24 @@ impl Copied {
         self.scheme.as_str()
     }
 
+    /// Returns what stands before the path: the authority.
+    pub(crate) fn origin(&self) -> &[u8] {
+        let origin = self.bytes.get(..usize::from(self.authority));
+        origin.unwrap_or_default()
+    }
+
+    /// Returns the path, with the query if that was kept.
     #[inline]
     pub(crate) fn path(&self) -> &[u8] {
         let range = usize::from(self.authority)..usize::from(self.end);
         self.bytes.get(range).unwrap_or_default()
     }
 
-    /// Returns what stands before the path, and what follows.
-    #[inline]
-    pub(crate) fn origin_and_path(&self) -> [&[u8]; 2] {
-        let sent = self.bytes.get(..usize::from(self.end)).unwrap_or_default();
-        let parts = sent.split_at_checked(usize::from(self.authority));
-        parts.map_or_else(Default::default, |(origin, path)| [origin, path])
-    }
-
     /// Returns whether these very bytes may be printed: they have a path, and nothing in which there could
     /// be a secret.
     #[inline]
     fn is_plain(&self) -> bool {
-        let [authority, path] = self.origin_and_path();
+        let (authority, path) = (self.origin(), self.path());
         let has_scheme = !matches!(self.scheme, CommonScheme::Absent);
         !path.is_empty()
             && has_scheme != authority.is_empty()

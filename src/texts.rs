@@ -10,11 +10,13 @@ pub(crate) struct Texts {
     ends: [u32; COUNT],
 }
 
-const COUNT: usize = Text::Headers as usize + 1;
+const COUNT: usize = Text::Body as usize + 1;
 
-/// Which text. The first three, one behind the other, are the line.
+/// Which text, in the order in which they stand. From the opening to the stand-in they are the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Text {
+    /// The rows of [`Head`](crate::headers::Head), until somebody asks for them.
+    Headers,
     /// The line up to the server's words, if nothing in it needs to be cut.
     Opening,
     /// The server's own words, scrubbed and on one line.
@@ -23,34 +25,26 @@ pub(crate) enum Text {
     StandIn,
     Code,
     RequestId,
-    /// The body as it came, until an excerpt is made of it. Never printed.
+    /// What is kept for the excerpt: the body as it came, maybe. Never printed.
     Body,
-    /// The rows of [`Head`](crate::headers::Head), until somebody asks for them.
-    Headers,
 }
 
 impl Texts {
-    pub(crate) fn with_capacity(bytes: usize) -> Self {
+    /// Of texts in the order of [`Text`], and of where in the block each of them ends.
+    #[inline]
+    pub(crate) fn new(block: Vec<u8>, ends: [usize; COUNT]) -> Self {
         Self {
-            block: Vec::with_capacity(bytes),
-            ends: [0; COUNT],
+            block,
+            ends: ends.map(|end| end as u32),
         }
     }
 
     /// Adds a text. They come in the order of [`Text`]; one that is left out is none.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, text: Text, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.block);
+    pub(crate) fn put(&mut self, text: Text, piece: &[u8]) {
+        self.block.extend_from_slice(piece);
         let end = self.block.len() as u32;
-        self.ends
-            .iter_mut()
-            .skip(text as usize)
-            .for_each(|place| *place = end);
-    }
-
-    #[inline(always)]
-    pub(crate) fn put(&mut self, text: Text, piece: &str) {
-        self.add(text, |block| block.extend_from_slice(piece.as_bytes()));
+        let ends = self.ends.iter_mut().skip(text as usize);
+        ends.for_each(|place| *place = end);
     }
 
     pub(crate) fn get(&self, text: Text) -> Option<&str> {
@@ -58,17 +52,25 @@ impl Texts {
     }
 
     pub(crate) fn bytes(&self, text: Text) -> &[u8] {
-        let ends = |place: usize| self.ends.get(place).copied().unwrap_or_default();
-        let place = text as usize;
-        let start = place.checked_sub(1).map_or(0, ends);
-        self.range(start, ends(place))
+        let start = (text as usize).checked_sub(1);
+        let start = start.and_then(|before| self.ends.get(before));
+        self.range(start.copied().unwrap_or_default(), self.end(text))
     }
 
     /// Returns the line but for what follows the message, if it was written.
     #[inline]
     pub(crate) fn line(&self) -> Option<&str> {
-        let [opening, _, end, ..] = self.ends;
-        (opening > 0).then(|| shown(self.range(0, end))).flatten()
+        let [start, opening, end] =
+            [Text::Headers, Text::Opening, Text::StandIn].map(|text| self.end(text));
+        match opening > start {
+            true => shown(self.range(start, end)),
+            false => None,
+        }
+    }
+
+    #[inline]
+    fn end(&self, text: Text) -> u32 {
+        self.ends.get(text as usize).copied().unwrap_or_default()
     }
 
     fn range(&self, start: u32, end: u32) -> &[u8] {
@@ -78,9 +80,9 @@ impl Texts {
 
     /// Returns the same without the message, and so without a line.
     pub(crate) fn without_message(&self) -> Self {
-        let mut texts = Self::with_capacity(self.block.len());
-        for kept in [Text::Code, Text::RequestId, Text::Body, Text::Headers] {
-            texts.add(kept, |block| block.extend_from_slice(self.bytes(kept)));
+        let mut texts = Self::default();
+        for kept in [Text::Headers, Text::Code, Text::RequestId, Text::Body] {
+            texts.put(kept, self.bytes(kept));
         }
         texts
     }
@@ -98,14 +100,15 @@ mod tests {
 
     #[test]
     fn each_text_is_found_again_and_an_empty_one_is_none() {
-        let mut texts = Texts::with_capacity(0);
+        let mut texts = Texts::default();
         for (text, piece) in [
+            (Text::Headers, "a: b"),
             (Text::Opening, "GET / failed: "),
             (Text::Message, "m"),
             (Text::RequestId, "ä"),
             (Text::Body, "body"),
         ] {
-            texts.put(text, piece);
+            texts.put(text, piece.as_bytes());
         }
         let found = |texts: &Texts| {
             [
@@ -118,7 +121,7 @@ mod tests {
             ]
             .map(|text| texts.get(text).map(str::to_owned))
         };
-        let expected = [Some("m"), None, None, Some("ä"), Some("body"), None]
+        let expected = [Some("m"), None, None, Some("ä"), Some("body"), Some("a: b")]
             .map(|text| text.map(str::to_owned));
         assert_eq!(found(&texts), expected);
         assert_eq!(texts.line(), Some("GET / failed: m"));

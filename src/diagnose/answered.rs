@@ -11,7 +11,7 @@ use crate::{
     classify::classify,
     diagnosis::Diagnosis,
     endpoint::{Copied, Endpoint},
-    excerpt::{Excerpt, Plan},
+    excerpt::{Excerpt, From, Plan, kept_len},
     extract::{Extracted, Kind},
     headers::{Head, readable},
     hint::hint,
@@ -21,14 +21,22 @@ use crate::{
     retried::Retried,
     retry_after::retry_after,
     text::{cut, one_line},
-    texts::{Text, Texts},
+    texts::Texts,
 };
 
-/// What a line takes beside the path and the message, and room for a code.
-const LINE_LEN: usize = 96;
+/// What a line takes beside the message, and room for a code.
+const LINE_LEN: usize = 160;
+
+/// How many bytes of a body are as good as all of what it says.
+const SAID_LEN: usize = 256;
 
 /// How many characters of a server's code are kept.
 const CODE_CAP: usize = 120;
+
+/// Returns how many bytes the texts take beside the headers, about, if so many of a body are read.
+pub(super) fn room_beside(body: usize) -> usize {
+    LINE_LEN + body.min(SAID_LEN) + kept_len(body)
+}
 
 impl Call<'_> {
     /// Puts together what is known of an answer.
@@ -61,46 +69,57 @@ impl Call<'_> {
             .then(|| now_retry_after(&parts.headers))
             .flatten();
         let indeterminate = self.is_indeterminate(delivery);
-        let plan = |is_json| Plan {
-            is_json,
+
+        // Each text as it may be shown, one behind the other.
+        let mut block = head.rows;
+        if scrubber.is_needed() {
+            block = scrubbed_rows(&block, &scrubber);
+        }
+        let headers_end = block.len();
+        if name.fits_line() {
+            line::open(&mut block, name.method(), name.path(), outcome.status());
+        }
+        let opening_end = block.len();
+        let has_message = extracted.message.is_some();
+        if let Some(message) = extracted.message {
+            block.extend_from_slice(tidy(&scrubber, message).as_bytes());
+        }
+        let message_end = block.len();
+        if !has_message {
+            block.extend_from_slice(line::stand_in(outcome.status()).as_bytes());
+        }
+        let line_end = block.len();
+        if let Some(code) = extracted.code {
+            block.extend_from_slice(cut_code(tidy(&scrubber, code)).as_bytes());
+        }
+        let code_end = block.len();
+        if let Some(id) = head.request_id {
+            block.extend_from_slice(tidy(&scrubber, Cow::Borrowed(id)).as_bytes());
+        }
+        let id_end = block.len();
+        let plan = Plan {
+            from: match extracted.kind {
+                Kind::None | Kind::Omitted(_) => From::Nothing,
+                Kind::Json => From::Json,
+                Kind::Plain => From::Plain,
+            },
             cap: self.config.excerpt_cap,
             unread: prefix.unread,
         };
-        let excerpt = |is_json| Excerpt::of(&extracted.text, plan(is_json), &scrubber);
-        let (excerpt, body) = match extracted.kind {
-            Kind::None | Kind::Omitted(_) => (Excerpt::default(), ""),
-            Kind::Json => excerpt(true),
-            Kind::Plain => excerpt(false),
-        };
-
-        // Each text as it may be shown, one behind the other, the line first.
-        let said = extracted.message.as_deref().unwrap_or_default().len();
-        let len = LINE_LEN + name.path().len() + said + body.len() + head.rows_len();
-        let mut texts = Texts::with_capacity(len);
-        if name.fits_line() {
-            texts.add(Text::Opening, |line| {
-                line::open(line, name.method(), name.path(), outcome.status());
-            });
-        }
-        match extracted.message {
-            Some(message) => texts.put(Text::Message, &tidy(&scrubber, message)),
-            None => texts.put(Text::StandIn, line::stand_in(outcome.status())),
-        }
-        if let Some(code) = extracted.code {
-            texts.put(Text::Code, &cut_code(tidy(&scrubber, code)));
-        }
-        if let Some(id) = head.request_id {
-            texts.put(Text::RequestId, &tidy(&scrubber, Cow::Borrowed(id)));
-        }
-        texts.put(Text::Body, body);
-        texts.add(Text::Headers, |block| match scrubber.is_needed() {
-            false => head.write_rows(block),
-            true => write_scrubbed(block, &head, &scrubber),
-        });
+        let excerpt = Excerpt::keep(plan, &extracted.text, &scrubber, &mut block);
+        let ends = [
+            headers_end,
+            opening_end,
+            message_end,
+            line_end,
+            code_end,
+            id_end,
+            block.len(),
+        ];
         let diagnosis = Diagnosis {
             endpoint: name.into_endpoint(),
             outcome,
-            texts,
+            texts: Texts::new(block, ends),
             excerpt,
             omitted: match extracted.kind {
                 Kind::Omitted(what) => Some(what),
@@ -116,7 +135,7 @@ impl Call<'_> {
             retry_after,
             indeterminate,
             headers: OnceLock::new(),
-            omitted_headers: head.omitted(),
+            omitted_headers: head.omitted,
             line_cap: self.config.line_cap,
         };
         // Made where it is returned: it is too large to be moved for nothing.
@@ -186,13 +205,11 @@ impl Name<'_> {
     }
 }
 
-/// Writes rows in which nothing is left of what the request sent: a server may echo it in a value that is
+/// Returns rows in which nothing is left of what the request sent: a server may echo it in a value that is
 /// shown.
 #[inline(never)]
-fn write_scrubbed(block: &mut Vec<u8>, head: &Head<'_>, scrubber: &Scrubber<'_>) {
-    let mut rows = Vec::with_capacity(head.rows_len());
-    head.write_rows(&mut rows);
-    block.extend_from_slice(scrubber.scrub(&readable(&rows)).as_bytes());
+fn scrubbed_rows(rows: &[u8], scrubber: &Scrubber<'_>) -> Vec<u8> {
+    scrubber.scrub(&readable(rows)).into_owned().into_bytes()
 }
 
 /// Lets a hook give the hint.

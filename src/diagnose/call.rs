@@ -3,7 +3,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use http::{Extensions, HeaderMap, Method, StatusCode, header::CONTENT_TYPE, response::Parts};
 use http_body::SizeHint;
 
-use super::{config::Config, layer::DiagnoseLayer, peeked::Prefix};
+use super::{answered::room_beside, config::Config, layer::DiagnoseLayer, peeked::Prefix};
 use crate::{
     call::CallRecorder,
     diagnosis::Diagnosis,
@@ -177,8 +177,9 @@ impl Call<'_> {
         let rules = Rules {
             plain_text: self.config.plain_text,
         };
-        let head = Head::read(&parts.headers, &self.config.redacted);
         let (bytes, is_complete) = (prefix.bytes, prefix.is_complete);
+        let room = room_beside(bytes.len());
+        let head = Head::read(&parts.headers, &self.config.redacted, room);
         let extracted = extract(parts.status, head.labels, bytes, is_complete, &rules);
         let facts = self.facts_of(parts.status);
         // Straight into its place: it is too large to be moved for nothing.
@@ -231,7 +232,7 @@ impl Call<'_> {
             code: found.code.map(Cow::Owned),
             ..Extracted::default()
         };
-        let head = Head::read(&parts.headers, &self.config.redacted);
+        let head = Head::read(&parts.headers, &self.config.redacted, room_beside(0));
         self.answered(parts, head, facts, extracted, &Prefix::EMPTY)
     }
 

@@ -18,7 +18,7 @@ pub(super) fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted<
     let rules = Rules { plain_text: true };
     extract(
         StatusCode::BAD_REQUEST,
-        Head::read(&headers, &[]).labels,
+        Head::read(&headers, &[], 0).labels,
         body.as_ref(),
         true,
         &rules,
@@ -176,7 +176,7 @@ fn plain_text_speaks_only_if_asked_to() {
         let rules = Rules { plain_text: asked };
         let extracted = extract(
             StatusCode::GONE,
-            Head::read(&headers, &[]).labels,
+            Head::read(&headers, &[], 0).labels,
             body.as_bytes(),
             true,
             &rules,
@@ -223,7 +223,7 @@ fn encoded_bodies_say_nothing_unless_they_are_plain() {
         }
         let extracted = extract(
             StatusCode::GONE,
-            Head::read(&headers, &[]).labels,
+            Head::read(&headers, &[], 0).labels,
             body,
             true,
             &Rules::default(),
@@ -267,7 +267,7 @@ fn the_type_of_an_error_of_aws_may_be_in_a_header() {
         let headers = headers(&[(HeaderName::from_static("x-amzn-errortype"), header)]);
         let extracted = extract(
             StatusCode::GONE,
-            Head::read(&headers, &[]).labels,
+            Head::read(&headers, &[], 0).labels,
             body.as_bytes(),
             true,
             &Rules::default(),

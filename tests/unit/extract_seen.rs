@@ -13,7 +13,7 @@ fn of(status: u16, content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'sta
     let status = StatusCode::from_u16(status).unwrap();
     extract(
         status,
-        Head::read(&headers, &[]).labels,
+        Head::read(&headers, &[], 0).labels,
         body.as_ref(),
         true,
         &Rules::default(),

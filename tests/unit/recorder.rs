@@ -23,8 +23,8 @@ type Answer = Result<Response<Full<Bytes>>, BoxError>;
 fn diagnosis() -> Diagnosis {
     let status = StatusCode::UNPROCESSABLE_ENTITY;
     let mut texts = Texts::default();
-    texts.put(Text::Code, "E_BUSY");
-    texts.put(Text::RequestId, "r7");
+    texts.put(Text::Code, b"E_BUSY");
+    texts.put(Text::RequestId, b"r7");
     Diagnosis {
         endpoint: Endpoint::of(&Request::new(())),
         outcome: Outcome::new(ErrorClass::ToolError, FaultDomain::Proxy, Some(status)),
