@@ -19,6 +19,9 @@ const MARGIN: usize = 1024;
 /// A body with more bytes than this is not kept, but made showable at once.
 const KEPT: usize = 2 * 1024;
 
+/// What of a longer one is shown, about.
+const SHOWN: usize = 540;
+
 /// The beginning of a body, without secrets. Few ask for it, so that of a short one is made when
 /// somebody does; until then whoever holds this keeps the body as it came.
 #[derive(Clone, Default)]
@@ -50,7 +53,7 @@ pub(crate) enum From {
 
 /// Returns how many bytes [`Excerpt::keep`] writes of a body, about.
 pub(crate) fn kept_len(body: usize) -> usize {
-    if body > KEPT { 0 } else { body }
+    if body > KEPT { SHOWN } else { body }
 }
 
 impl Excerpt {

@@ -1,11 +1,12 @@
 //! Response headers that may be shown, and the ids among them.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Serialize, Serializer};
 
 use crate::{
+    eight,
     path::REDACTED,
     redact::scrub,
     secrets::Secrets,
@@ -201,17 +202,29 @@ fn write_long(rows: &mut Vec<u8>, value: &[u8]) {
 /// Makes text of the rows of a [`Head`]: every value on one line, and `[redacted]` for
 /// those that may not be shown. Of such a text it makes the same again.
 pub(crate) fn readable(rows: &[u8]) -> String {
-    let mut text = String::with_capacity(rows.len() * 2);
-    for row in rows.split_inclusive(|byte| *byte == b'\n') {
-        let row = String::from_utf8_lossy(row.strip_suffix(b"\n").unwrap_or(row));
-        match row.split_once(':') {
+    let rows = match std::str::from_utf8(rows) {
+        Ok(rows) => Cow::Borrowed(rows),
+        Err(_) => String::from_utf8_lossy(rows),
+    };
+    let mut text = String::with_capacity(rows.len() + rows.len() / 2);
+    let mut rest = &*rows;
+    while !rest.is_empty() {
+        let (row, behind) = around(rest, b'\n').unwrap_or((rest, ""));
+        rest = behind;
+        match around(row, b':') {
             Some((name, "")) => text.extend([name, ": ", REDACTED]),
-            Some((name, value)) => text.extend([name, ": ", &*one_line(value)]),
-            None => text.push_str(&row),
+            Some((name, value)) => text.extend([name, ": ", &*one_line(value.trim_start())]),
+            None => text.push_str(row),
         }
         text.push('\n');
     }
     text
+}
+
+/// Returns what is before and behind the first `byte`, which is of ASCII.
+fn around(text: &str, byte: u8) -> Option<(&str, &str)> {
+    let place = eight::find(text.as_bytes(), byte, byte)?;
+    Some((text.get(..place)?, text.get(place + 1..)?))
 }
 
 /// The headers that carry the id of a request, the most telling first. The last three carry a trace

@@ -73,7 +73,7 @@ impl Call<'_> {
         // Each text as it may be shown, one behind the other.
         let mut block = head.rows;
         if scrubber.is_needed() {
-            block = scrubbed_rows(&block, &scrubber);
+            scrub_rows(&mut block, &scrubber);
         }
         let headers_end = block.len();
         if name.fits_line() {
@@ -205,11 +205,12 @@ impl Name<'_> {
     }
 }
 
-/// Returns rows in which nothing is left of what the request sent: a server may echo it in a value that is
-/// shown.
+/// Leaves nothing in the rows of what the request sent: a server may echo it in a value that is shown.
 #[inline(never)]
-fn scrubbed_rows(rows: &[u8], scrubber: &Scrubber<'_>) -> Vec<u8> {
-    scrubber.scrub(&readable(rows)).into_owned().into_bytes()
+fn scrub_rows(rows: &mut Vec<u8>, scrubber: &Scrubber<'_>) {
+    let shown = readable(rows);
+    rows.clear();
+    rows.extend_from_slice(scrubber.scrub(&shown).as_bytes());
 }
 
 /// Lets a hook give the hint.
