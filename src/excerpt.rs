@@ -51,27 +51,28 @@ pub(crate) enum From {
     Shown,
 }
 
-/// Returns how many bytes [`Excerpt::keep`] writes of a body, about.
+/// Returns how many bytes [`Plan::keep`] writes of a body, about.
 pub(crate) fn kept_len(body: usize) -> usize {
     if body > KEPT { SHOWN } else { body }
 }
 
-impl Excerpt {
-    /// Plans the excerpt of `text`, or makes it if that cannot wait. Writes what must be kept for it.
+impl Plan {
+    /// Writes what must be kept of `text` for the excerpt, or the excerpt if that cannot wait.
     #[inline(always)]
-    pub(crate) fn keep(
-        mut plan: Plan,
-        text: &str,
-        scrubber: &Scrubber<'_>,
-        kept: &mut Vec<u8>,
-    ) -> Self {
+    pub(crate) fn keep(&mut self, text: &str, scrubber: &Scrubber<'_>, kept: &mut Vec<u8>) {
         // What the request sent is not kept for this: where it sent a credential, nothing waits.
         if text.len() > KEPT || scrubber.is_needed() {
-            keep_shown(plan, text, scrubber, kept);
-            plan.from = From::Shown;
+            keep_shown(*self, text, scrubber, kept);
+            self.from = From::Shown;
         } else {
             kept.extend_from_slice(text.as_bytes());
         }
+    }
+}
+
+impl Excerpt {
+    #[inline]
+    pub(crate) const fn planned(plan: Plan) -> Self {
         Self {
             plan,
             shown: OnceLock::new(),
@@ -178,9 +179,10 @@ mod tests {
         let nothing_sent = Secrets::default();
         let scrubber = Scrubber::new(&nothing_sent, Address::default());
         let from = if is_json { From::Json } else { From::Plain };
-        let plan = Plan { from, cap, unread };
+        let mut plan = Plan { from, cap, unread };
         let mut kept = Vec::new();
-        let excerpt = Excerpt::keep(plan, text, &scrubber, &mut kept);
+        plan.keep(text, &scrubber, &mut kept);
+        let excerpt = Excerpt::planned(plan);
         let kept = String::from_utf8(kept).unwrap();
         let kept = Some(&*kept).filter(|kept| !kept.is_empty());
         let shown = excerpt.get(kept).map(str::to_owned);

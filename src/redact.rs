@@ -28,6 +28,7 @@ pub(crate) fn scrub<'a>(text: &'a str, secrets: &Secrets, uri: Option<&Uri>) -> 
 }
 
 /// What [`scrub`] needs to know of a request, prepared once for several texts.
+#[derive(Default)]
 pub(crate) struct Scrubber<'s> {
     /// What the request sent, if it sent anything that its answer could echo.
     needles: Option<Needles<'s>>,

@@ -54,10 +54,15 @@ impl Call<'_> {
             Some(plain) if !self.may_rename() => Name::Plain(plain),
             _ => Name::Made(self.endpoint()),
         };
-        let mut scrubber = match plain {
-            Some(_) => Scrubber::new(secrets, Address::default()),
-            None => Scrubber::new(secrets, target.address()),
-        };
+        // Of a plain URL there is nothing to be scrubbed.
+        let mut scrubber = Scrubber::default();
+        if plain.is_none() || !secrets.is_empty() {
+            let address = match plain {
+                Some(_) => Address::default(),
+                None => target.address(),
+            };
+            scrubber = Scrubber::new(secrets, address);
+        }
         if !prefix.is_complete || extracted.is_shortened() {
             scrubber = scrubber.of_cut_texts();
         }
@@ -97,7 +102,7 @@ impl Call<'_> {
             block.extend_from_slice(tidy(&scrubber, Cow::Borrowed(id)).as_bytes());
         }
         let id_end = block.len();
-        let plan = Plan {
+        let mut plan = Plan {
             from: match extracted.kind {
                 Kind::None | Kind::Omitted(_) => From::Nothing,
                 Kind::Json => From::Json,
@@ -106,7 +111,7 @@ impl Call<'_> {
             cap: self.config.excerpt_cap,
             unread: prefix.unread,
         };
-        let excerpt = Excerpt::keep(plan, &extracted.text, &scrubber, &mut block);
+        plan.keep(&extracted.text, &scrubber, &mut block);
         let ends = [
             headers_end,
             opening_end,
@@ -120,7 +125,7 @@ impl Call<'_> {
             endpoint: name.into_endpoint(),
             outcome,
             texts: Texts::new(block, ends),
-            excerpt,
+            excerpt: Excerpt::planned(plan),
             omitted: match extracted.kind {
                 Kind::Omitted(what) => Some(what),
                 Kind::None | Kind::Json | Kind::Plain => None,
