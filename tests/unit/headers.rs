@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn redacted(headers: &HeaderMap, extra: &[HeaderName]) -> RedactedHeaders {
@@ -151,5 +153,34 @@ fn an_id_that_is_a_credential_is_not_kept() {
     ] {
         let headers = map(&[("x-request-id", id.as_bytes())]);
         assert_eq!(request_id(&headers).as_deref(), Some(kept));
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_value_that_is_kept_as_it_came_reads_as_if_it_had_been_made_readable_at_once(
+        values in proptest::collection::vec(
+            proptest::collection::vec(
+                prop_oneof![6 => b' '..=b'~', 1 => 0x80..=0xff_u8, 1 => Just(b' '), 1 => Just(b'\t')],
+                0..230,
+            ),
+            0..4,
+        ),
+    ) {
+        let (mut headers, mut expected) = (HeaderMap::new(), String::new());
+        for value in &values {
+            headers.append("server", HeaderValue::from_bytes(value).unwrap());
+            let value = String::from_utf8_lossy(value);
+            expected.push_str("server: ");
+            write_cut(&mut expected, &one_line(&value), VALUE_CAP).unwrap();
+            expected.push('\n');
+        }
+        headers.insert("x-private", HeaderValue::from_static("value"));
+        expected.push_str("x-private: [redacted]\n");
+
+        let head = Head::read(&headers, &[], 0);
+        let text = readable(&head.rows);
+        prop_assert_eq!(&text, &expected);
+        prop_assert_eq!(readable(text.as_bytes()), text);
     }
 }
