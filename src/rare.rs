@@ -21,6 +21,13 @@ impl<T> Rare<T> {
     }
 }
 
+impl<T> From<Option<T>> for Rare<T> {
+    #[inline]
+    fn from(value: Option<T>) -> Self {
+        Self(ManuallyDrop::new(value))
+    }
+}
+
 impl<T> Deref for Rare<T> {
     type Target = Option<T>;
 

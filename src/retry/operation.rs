@@ -15,6 +15,7 @@ use super::{
     replay::ReplayBody,
     rules::Rules,
     spare::Spare,
+    terms::Terms,
 };
 use crate::{
     attempt::{Answer, Attempt},
@@ -37,11 +38,8 @@ use crate::{
 /// One call, over all its attempts: what may be done, what was done, what came of it.
 pub(super) struct Operation<B> {
     pub(super) rules: Arc<Rules>,
-    pub(super) spare: Spare<B>,
-    /// The request's, copied if it had any beside the recorder, which is put back apart.
-    pub(super) extensions: Extensions,
-    pub(super) recorder: Option<CallRecorder>,
-    pub(super) connection: Option<ConnectionWatch>,
+    /// `None`: a call of which nothing is kept.
+    pub(super) held: Option<Held<B>>,
     pub(super) idempotency: Idempotency,
     pub(super) permission: Permission,
     pub(super) max_attempts: u32,
@@ -51,6 +49,15 @@ pub(super) struct Operation<B> {
     pub(super) attempts: u32,
     /// What is known of the attempts that have ended.
     pub(super) delivery: Option<Delivery>,
+}
+
+/// What is held while a call is under way.
+pub(super) struct Held<B> {
+    pub(super) spare: Spare<B>,
+    /// The request's, copied if it had any beside the recorder, which is put back apart.
+    pub(super) extensions: Extensions,
+    pub(super) recorder: Option<CallRecorder>,
+    pub(super) connection: Option<ConnectionWatch>,
     pub(super) limits: Limits,
 }
 
@@ -66,6 +73,21 @@ pub(super) enum Verdict {
 }
 
 impl<B> Operation<B> {
+    /// The first attempt has been made.
+    #[inline(always)]
+    pub(super) fn new(rules: Arc<Rules>, terms: Terms, held: Option<Held<B>>) -> Self {
+        Self {
+            rules,
+            held,
+            idempotency: terms.idempotency,
+            permission: terms.permission,
+            max_attempts: terms.max_attempts,
+            number: 1,
+            attempts: 0,
+            delivery: None,
+        }
+    }
+
     /// Returns whether an answer is good, and the first: there is nothing to judge then.
     #[inline]
     pub(super) fn is_plain(&self, status: StatusCode) -> bool {
@@ -74,11 +96,12 @@ impl<B> Operation<B> {
 
     /// Makes the request of the next attempt, unless it cannot be made after all.
     pub(super) fn next_request(&self) -> Option<Request<ReplayBody<B>>> {
-        let mut request = self.spare.request()?;
-        if !self.extensions.is_empty() {
-            *request.extensions_mut() = self.extensions.clone();
+        let held = self.held.as_ref()?;
+        let mut request = held.spare.request()?;
+        if !held.extensions.is_empty() {
+            *request.extensions_mut() = held.extensions.clone();
         }
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = &held.recorder {
             request.extensions_mut().insert(recorder.clone());
         }
         Some(request)
@@ -87,8 +110,10 @@ impl<B> Operation<B> {
     /// Begins the next attempt, by this request.
     pub(super) fn start(&mut self, mut request: Request<ReplayBody<B>>) -> Request<ReplayBody<B>> {
         self.number = self.number.saturating_add(1);
-        self.limits.attempt_started();
-        self.connection = announce(&self.rules, self.number, &self.limits, &mut request);
+        if let Some(held) = &mut self.held {
+            held.limits.attempt_started();
+            held.connection = announce(&self.rules, self.number, &held.limits, &mut request);
+        }
         request
     }
 
@@ -136,14 +161,14 @@ impl<B> Operation<B> {
             delivery,
             number: self.number,
             max_attempts: self.max_attempts,
-            body_is_replayable: self.spare.can_replay(),
+            body_is_replayable: self.spare().can_replay(),
             backoff: self
                 .rules
                 .backoff
                 .delay(self.number, self.rules.random.draw()),
             retry_after: self.retry_after(answer),
             retry_after_limit: self.rules.retry_after_limit.unwrap_or(Duration::MAX),
-            time_left: self.limits.time_left(),
+            time_left: self.time_left(),
         };
         if let (Some(retry_if), Failure::Retryable | Failure::NotRetryable) =
             (&self.rules.retry_if, case.failure)
@@ -170,7 +195,7 @@ impl<B> Operation<B> {
         if let Some(on_retry) = &self.rules.on_retry {
             self.ask(&**on_retry, &case, answer, retryable);
         }
-        if let (Some(recorder), Some(failure)) = (&self.recorder, failure) {
+        if let (Some(recorder), Some(failure)) = (self.recorder(), failure) {
             recorder.repeating(failure);
         }
         tracing::debug!(
@@ -207,7 +232,7 @@ impl<B> Operation<B> {
             self.delivery.unwrap_or(Delivery::NotSent),
         );
         self.report(stop);
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             recorder.retried(retried);
         }
         match result {
@@ -226,11 +251,30 @@ impl<B> Operation<B> {
         timer: Pin<&mut Option<Sleep>>,
         cx: &mut Context<'_>,
     ) -> Poll<RanOut> {
+        let Some(held) = &mut self.held else {
+            return Poll::Pending;
+        };
         match self.rules.attempt_limit {
             // As in most calls.
-            None => self.limits.poll_total(timer, cx).map(|()| RanOut::Total),
-            Some(limit) => self.limits.poll_attempt(limit, timer, cx),
+            None => held.limits.poll_total(timer, cx).map(|()| RanOut::Total),
+            Some(limit) => held.limits.poll_attempt(limit, timer, cx),
         }
+    }
+
+    /// Completes when the limit for the whole call has run out.
+    pub(super) fn poll_total_limit(
+        &self,
+        timer: Pin<&mut Option<Sleep>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        match &self.held {
+            Some(held) => held.limits.poll_total(timer, cx),
+            None => Poll::Pending,
+        }
+    }
+
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        self.held.as_ref()?.limits.time_left()
     }
 
     /// Makes the error of an attempt that ran out of its own limit.
@@ -249,7 +293,8 @@ impl<B> Operation<B> {
 
     /// Ends the call at the limit, where no attempt was running and no result is left to return.
     pub(super) fn out_of_time<R>(&self) -> Result<Response<R>, BoxError> {
-        let error = self.endpoint().zip(self.limits.total());
+        let limit = self.held.as_ref().and_then(|held| held.limits.total());
+        let error = self.endpoint().zip(limit);
         let error = timeout_error(error.map(|(endpoint, limit)| {
             TimeoutError::new(endpoint, limit, TimeoutScope::Head).with_attempts(self.attempts)
         }));
@@ -284,7 +329,7 @@ impl<B> Operation<B> {
         answer: Answer<'_>,
         retryable: bool,
     ) -> Option<T> {
-        if !self.spare.is_whole() {
+        if !self.spare().is_whole() {
             return None;
         }
         Some(hook(&Attempt {
@@ -300,12 +345,23 @@ impl<B> Operation<B> {
 
     pub(super) fn recall(&self) -> (Remembered, Idempotency, Option<CallRecorder>) {
         let names = self.rules.remembers.as_deref().unwrap_or_default();
-        let remembered = self.spare.remembered(names).unwrap_or_default();
-        (remembered, self.idempotency, self.recorder.clone())
+        let remembered = self.spare().remembered(names).unwrap_or_default();
+        (remembered, self.idempotency, self.recorder().cloned())
+    }
+
+    pub(super) fn spare(&self) -> &Spare<B> {
+        match &self.held {
+            Some(held) => &held.spare,
+            None => &Spare::Nothing,
+        }
+    }
+
+    pub(super) fn recorder(&self) -> Option<&CallRecorder> {
+        self.held.as_ref()?.recorder.as_ref()
     }
 
     fn endpoint(&self) -> Option<Endpoint> {
-        self.spare.endpoint()
+        self.spare().endpoint()
     }
 
     fn report(&self, stop: StopReason) {
