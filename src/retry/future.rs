@@ -208,7 +208,7 @@ where
             let reason = StopReason::BodyNotReplayable;
             return Some(this.operation.finish(result, reason));
         };
-        let time_left = this.operation.time_left();
+        let time_left = this.operation.limits.time_left();
         let pause = Pause::new(result, request, after, time_left, withdrawal);
         let pause = Rare::new(Box::new(pause));
         this.state.set(State::Pausing { pause });
@@ -239,7 +239,7 @@ where
         let ready = match service.poll_ready(cx) {
             Poll::Ready(ready) => ready.map_err(Into::into),
             Poll::Pending => {
-                ready!(this.operation.poll_total_limit(this.timer, cx));
+                ready!(this.operation.limits.poll_total(this.timer, cx));
                 let last = pause.take_last();
                 this.state.set(State::Done);
                 return Poll::Ready(Some(match last {

@@ -49,6 +49,7 @@ pub(super) struct Operation<B> {
     pub(super) attempts: u32,
     /// What is known of the attempts that have ended.
     pub(super) delivery: Option<Delivery>,
+    pub(super) limits: Limits,
 }
 
 /// What is held while a call is under way.
@@ -58,7 +59,6 @@ pub(super) struct Held<B> {
     pub(super) extensions: Extensions,
     pub(super) recorder: Option<CallRecorder>,
     pub(super) connection: Option<ConnectionWatch>,
-    pub(super) limits: Limits,
 }
 
 /// What follows from the end of an attempt.
@@ -75,7 +75,12 @@ pub(super) enum Verdict {
 impl<B> Operation<B> {
     /// The first attempt has been made.
     #[inline(always)]
-    pub(super) fn new(rules: Arc<Rules>, terms: Terms, held: Option<Held<B>>) -> Self {
+    pub(super) fn new(
+        rules: Arc<Rules>,
+        terms: Terms,
+        limits: Limits,
+        held: Option<Held<B>>,
+    ) -> Self {
         Self {
             rules,
             held,
@@ -85,6 +90,7 @@ impl<B> Operation<B> {
             number: 1,
             attempts: 0,
             delivery: None,
+            limits,
         }
     }
 
@@ -110,9 +116,9 @@ impl<B> Operation<B> {
     /// Begins the next attempt, by this request.
     pub(super) fn start(&mut self, mut request: Request<ReplayBody<B>>) -> Request<ReplayBody<B>> {
         self.number = self.number.saturating_add(1);
+        self.limits.attempt_started();
         if let Some(held) = &mut self.held {
-            held.limits.attempt_started();
-            held.connection = announce(&self.rules, self.number, &held.limits, &mut request);
+            held.connection = announce(&self.rules, self.number, &self.limits, &mut request);
         }
         request
     }
@@ -168,7 +174,7 @@ impl<B> Operation<B> {
                 .delay(self.number, self.rules.random.draw()),
             retry_after: self.retry_after(answer),
             retry_after_limit: self.rules.retry_after_limit.unwrap_or(Duration::MAX),
-            time_left: self.time_left(),
+            time_left: self.limits.time_left(),
         };
         if let (Some(retry_if), Failure::Retryable | Failure::NotRetryable) =
             (&self.rules.retry_if, case.failure)
@@ -251,30 +257,11 @@ impl<B> Operation<B> {
         timer: Pin<&mut Option<Sleep>>,
         cx: &mut Context<'_>,
     ) -> Poll<RanOut> {
-        let Some(held) = &mut self.held else {
-            return Poll::Pending;
-        };
         match self.rules.attempt_limit {
             // As in most calls.
-            None => held.limits.poll_total(timer, cx).map(|()| RanOut::Total),
-            Some(limit) => held.limits.poll_attempt(limit, timer, cx),
+            None => self.limits.poll_total(timer, cx).map(|()| RanOut::Total),
+            Some(limit) => self.limits.poll_attempt(limit, timer, cx),
         }
-    }
-
-    /// Completes when the limit for the whole call has run out.
-    pub(super) fn poll_total_limit(
-        &self,
-        timer: Pin<&mut Option<Sleep>>,
-        cx: &mut Context<'_>,
-    ) -> Poll<()> {
-        match &self.held {
-            Some(held) => held.limits.poll_total(timer, cx),
-            None => Poll::Pending,
-        }
-    }
-
-    pub(super) fn time_left(&self) -> Option<Duration> {
-        self.held.as_ref()?.limits.time_left()
     }
 
     /// Makes the error of an attempt that ran out of its own limit.
@@ -293,8 +280,7 @@ impl<B> Operation<B> {
 
     /// Ends the call at the limit, where no attempt was running and no result is left to return.
     pub(super) fn out_of_time<R>(&self) -> Result<Response<R>, BoxError> {
-        let limit = self.held.as_ref().and_then(|held| held.limits.total());
-        let error = self.endpoint().zip(limit);
+        let error = self.endpoint().zip(self.limits.total());
         let error = timeout_error(error.map(|(endpoint, limit)| {
             TimeoutError::new(endpoint, limit, TimeoutScope::Head).with_attempts(self.attempts)
         }));

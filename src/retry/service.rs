@@ -70,7 +70,8 @@ where
         if !terms.may_repeat() && self.rules.is_light && request.extensions().is_empty() {
             // Apart: what is not there is neither made nor moved nor dropped.
             let attempt = self.inner.call(request.map(ReplayBody::once));
-            let operation = Operation::new(Arc::clone(&self.rules), terms, None);
+            let limits = Limits::start(None);
+            let operation = Operation::new(Arc::clone(&self.rules), terms, limits, None);
             return ResponseFuture::new(operation, None, State::Calling { attempt });
         }
         let mut spare = Spare::Nothing;
@@ -192,9 +193,8 @@ impl<S> Begun<S> {
             extensions: self.extensions,
             recorder: self.recorder,
             connection: self.connection,
-            limits,
         };
-        let operation = Operation::new(self.rules, terms, Some(held));
+        let operation = Operation::new(self.rules, terms, limits, Some(held));
         ResponseFuture::new(operation, self.service, state)
     }
 }
