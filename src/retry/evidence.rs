@@ -49,8 +49,7 @@ impl<B> Operation<B> {
     /// Returns whether the running attempt, which is about to be dropped, can have arrived. If it is known
     /// that it was never given a connection, the record is told.
     pub(super) fn delivery_of_dropped(&self) -> Delivery {
-        let connection = self.held.as_ref().and_then(|held| held.connection.as_ref());
-        if !connection.is_some_and(ConnectionWatch::saw_none) {
+        if !self.connection().is_some_and(ConnectionWatch::saw_none) {
             return Delivery::Unknown;
         }
         if let Some(recorder) = self.recorder() {

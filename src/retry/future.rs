@@ -53,11 +53,7 @@ pin_project! {
 
 impl<S, F, B, R> ResponseFuture<S, F, B, R> {
     #[inline(always)]
-    pub(super) fn new(
-        operation: Operation<B>,
-        service: Option<S>,
-        state: State<F, B, R>,
-    ) -> Self {
+    pub(super) fn new(operation: Operation<B>, service: Option<S>, state: State<F, B, R>) -> Self {
         Self {
             operation,
             service,

@@ -6,15 +6,15 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{Extensions, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use tokio::time::Sleep;
 
 use super::{
     connection::ConnectionWatch,
+    held::Held,
     limit::{Limits, RanOut},
     replay::ReplayBody,
     rules::Rules,
-    spare::Spare,
     terms::Terms,
 };
 use crate::{
@@ -38,7 +38,7 @@ use crate::{
 /// One call, over all its attempts: what may be done, what was done, what came of it.
 pub(super) struct Operation<B> {
     pub(super) rules: Arc<Rules>,
-    /// `None`: a call of which nothing is kept.
+    /// `None` for a call of which nothing is kept: see [`Retry::call`](super::Retry).
     pub(super) held: Option<Held<B>>,
     pub(super) idempotency: Idempotency,
     pub(super) permission: Permission,
@@ -50,15 +50,6 @@ pub(super) struct Operation<B> {
     /// What is known of the attempts that have ended.
     pub(super) delivery: Option<Delivery>,
     pub(super) limits: Limits,
-}
-
-/// What is held while a call is under way.
-pub(super) struct Held<B> {
-    pub(super) spare: Spare<B>,
-    /// The request's, copied if it had any beside the recorder, which is put back apart.
-    pub(super) extensions: Extensions,
-    pub(super) recorder: Option<CallRecorder>,
-    pub(super) connection: Option<ConnectionWatch>,
 }
 
 /// What follows from the end of an attempt.
@@ -98,19 +89,6 @@ impl<B> Operation<B> {
     #[inline]
     pub(super) fn is_plain(&self, status: StatusCode) -> bool {
         self.number == 1 && !is_failure(status)
-    }
-
-    /// Makes the request of the next attempt, unless it cannot be made after all.
-    pub(super) fn next_request(&self) -> Option<Request<ReplayBody<B>>> {
-        let held = self.held.as_ref()?;
-        let mut request = held.spare.request()?;
-        if !held.extensions.is_empty() {
-            *request.extensions_mut() = held.extensions.clone();
-        }
-        if let Some(recorder) = &held.recorder {
-            request.extensions_mut().insert(recorder.clone());
-        }
-        Some(request)
     }
 
     /// Begins the next attempt, by this request.
@@ -333,17 +311,6 @@ impl<B> Operation<B> {
         let names = self.rules.remembers.as_deref().unwrap_or_default();
         let remembered = self.spare().remembered(names).unwrap_or_default();
         (remembered, self.idempotency, self.recorder().cloned())
-    }
-
-    pub(super) fn spare(&self) -> &Spare<B> {
-        match &self.held {
-            Some(held) => &held.spare,
-            None => &Spare::Nothing,
-        }
-    }
-
-    pub(super) fn recorder(&self) -> Option<&CallRecorder> {
-        self.held.as_ref()?.recorder.as_ref()
     }
 
     fn endpoint(&self) -> Option<Endpoint> {

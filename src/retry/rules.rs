@@ -24,8 +24,8 @@ type Announce = dyn Fn(u32, Option<Duration>, &mut HeaderMap) + Send + Sync;
 /// What a [`RetryLayer`](super::RetryLayer) was told, shared by its services and their calls.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
-    /// Whether only requests that may be repeated are held on to. Follows from the others; see
-    /// [`Rules::settle`].
+    /// Of a request that may not be repeated nothing is kept: nobody limits, watches or diagnoses it.
+    /// Follows from all others: see [`Rules::settle`].
     pub(super) is_light: bool,
     /// A layer that never repeats has nothing to give up, and says nothing of attempts.
     pub(super) is_off: bool,
@@ -76,7 +76,7 @@ impl Rules {
         }
     }
 
-    /// Draws the conclusions from what was changed.
+    /// Draws the conclusion from what was changed.
     pub(super) fn settle(&mut self) {
         self.is_light = self.total_limit.is_none()
             && self.attempt_limit.is_none()
