@@ -261,6 +261,30 @@ fn an_event_names_the_reason_and_nothing_secret() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_is_never_repeated_is_announced_all_the_same() {
+    let layer = quick().repeat_unsent(false).announce(|number, _, headers| {
+        headers.insert("x-attempt", number.into());
+    });
+    let service = Scripted::statuses([503]);
+    call(&layer, &service, request("POST")).await.unwrap();
+    let announced = service.each(|seen| seen.head.headers["x-attempt"].clone());
+    assert_eq!(announced, ["1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_which_nothing_is_kept_saves_up_too_and_ends_for_a_reason() {
+    let budget = RetryBudget::new(100, 0, 0);
+    let layer = quick().repeat_unsent(false).budget(budget.clone());
+    let service = Scripted::statuses([503]);
+    let response = call(&layer, &service, request("POST")).await.unwrap();
+    assert_eq!(service.calls(), 1);
+    let retried = response.retried().unwrap();
+    assert_eq!(retried.attempts(), 1);
+    assert_eq!(retried.stop(), StopReason::NotIdempotent);
+    assert_eq!(budget.balance(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_empty_budget_ends_the_repeating() {
     let budget = RetryBudget::new(0, 1, 0);
     let layer = quick().budget(budget.clone());
