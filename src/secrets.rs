@@ -1,6 +1,6 @@
 //! Which secrets a request sent, remembered in one block.
 
-use std::fmt;
+use std::{fmt, iter, mem};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -103,47 +103,72 @@ impl Secrets {
 #[derive(Clone, Default)]
 pub(crate) struct Sighted {
     pub(crate) secrets: Secrets,
-    pub(crate) has_mcp_session: bool,
-    /// Whether the idempotency key, the first if there are several, is more than blank.
-    idempotency_key: Option<bool>,
+    pub(crate) noted: Noted,
+}
+
+/// What else the headers of a request tell of it. In one byte: it is moved with every call.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Noted(u8);
+
+impl Noted {
+    const SESSION: u8 = 1;
+    /// There is an idempotency key, and the first is more than blank.
+    const KEY: u8 = 2;
+    const BLANK_KEY: u8 = 4;
+
+    pub(crate) fn has_mcp_session(self) -> bool {
+        self.0 & Self::SESSION != 0
+    }
+
+    pub(crate) fn has_idempotency_key(self) -> bool {
+        self.0 & Self::KEY != 0
+    }
+
+    fn note_session(&mut self) {
+        self.0 |= Self::SESSION;
+    }
+
+    /// Notes an idempotency key. The first counts.
+    #[inline(always)]
+    fn note_key(&mut self, key: &HeaderValue) {
+        if self.0 & (Self::KEY | Self::BLANK_KEY) == 0 {
+            self.0 |= match key.as_bytes().iter().all(u8::is_ascii_whitespace) {
+                true => Self::BLANK_KEY,
+                false => Self::KEY,
+            };
+        }
+    }
 }
 
 impl Sighted {
-    pub(crate) fn has_idempotency_key(&self) -> bool {
-        self.idempotency_key == Some(true)
-    }
-
-    #[inline(always)]
-    fn note_key(&mut self, key: &HeaderValue) {
-        let is_blank = |key: &HeaderValue| key.as_bytes().iter().all(u8::is_ascii_whitespace);
-        self.idempotency_key.get_or_insert_with(|| !is_blank(key));
-    }
-
-    /// Looks at each header once, its name included, and allocates nothing if there are no credentials.
-    #[inline(always)]
+    /// As [`Sighted::look`], in one that is returned.
     pub(crate) fn of(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
-        match headers.is_empty() {
-            true => Self::default(),
-            false => Self::in_headers(headers, extra),
-        }
+        let mut sighted = Self::default();
+        sighted.look(headers, extra);
+        sighted
     }
 
+    /// Looks at each header once, its name included, and allocates nothing if there are no credentials. Of one
+    /// that has not looked yet, and where it stays: a call is not to pay for moving it.
+    ///
     /// Takes some 24 instructions for an ordinary header. What is more than one credential or an idempotency
-    /// key is left to [`Sighted::all`]: this loop has all that it needs in registers.
+    /// key is left to [`Sighted::look_at`]: this loop has all that it needs in registers.
     #[inline(never)]
-    fn in_headers(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
-        let mut sighted = Self::default();
-        let mut only = None;
+    pub(crate) fn look(&mut self, headers: &HeaderMap, extra: &[HeaderName]) {
         let mut rest = headers.iter();
+        if !extra.is_empty() {
+            return self.look_at(None, rest, headers, extra);
+        }
+        let mut only = None;
         while let Some((name, value)) = rest.next() {
-            if extra.is_empty() && !value.is_sensitive() {
+            if !value.is_sensitive() {
                 if !Kind::may_matter(name) {
                     continue;
                 }
                 match Kind::that_matters(name) {
                     Kind::Ordinary => continue,
                     Kind::IdempotencyKey => {
-                        sighted.note_key(value);
+                        self.noted.note_key(value);
                         continue;
                     }
                     Kind::Credential if only.is_none() && value.len() >= SHORTEST => {
@@ -153,48 +178,49 @@ impl Sighted {
                     Kind::Credential | Kind::Cookie | Kind::Session => {}
                 }
             }
-            sighted.all(only, (name, value), rest, headers, extra);
-            return sighted;
+            let rest = iter::once((name, value)).chain(rest);
+            return self.look_at(only, rest, headers, extra);
         }
         if let Some(value) = only {
-            sighted.secrets = Secrets::only(value);
+            self.remember(Secrets::only(value));
         }
-        sighted
     }
 
-    /// Looks at the header `next` and those behind it. Of those before, `only` is a credential.
+    /// Looks at the `rest` of the headers. Of those before, `only` is a credential.
     #[inline(never)]
-    fn all<'a>(
+    fn look_at<'a>(
         &mut self,
         mut only: Option<&'a HeaderValue>,
-        mut next: (&'a HeaderName, &'a HeaderValue),
-        mut rest: header::Iter<'a, HeaderValue>,
+        rest: impl Iterator<Item = (&'a HeaderName, &'a HeaderValue)>,
         headers: &HeaderMap,
         extra: &[HeaderName],
     ) {
         // How many bytes it takes to remember them.
         let mut size = only.map_or(0, |value| value.len() + 2);
-        loop {
-            let (name, value) = next;
+        for (name, value) in rest {
             let kind = Kind::of(name);
-            self.has_mcp_session |= kind == Kind::Session;
+            if kind == Kind::Session {
+                self.noted.note_session();
+            }
             if kind == Kind::IdempotencyKey {
-                self.note_key(value);
+                self.noted.note_key(value);
             }
             if is_secret(kind, name, value, extra) {
                 only = (size == 0 && kind != Kind::Cookie).then_some(value);
                 size = size.saturating_add(value.len()).saturating_add(2);
             }
-            match rest.next() {
-                Some(header) => next = header,
-                None => break,
-            }
         }
-        self.secrets = match (size, only) {
-            (0, _) => return,
-            (_, Some(value)) => Secrets::only(value),
-            (_, None) => Secrets::copied(headers, extra, size),
-        };
+        match (size, only) {
+            (0, _) => {}
+            (_, Some(value)) => self.remember(Secrets::only(value)),
+            (_, None) => self.remember(Secrets::copied(headers, extra, size)),
+        }
+    }
+
+    /// Remembers `secrets`, the first: there are none yet to be dropped.
+    #[inline(always)]
+    fn remember(&mut self, secrets: Secrets) {
+        mem::forget(mem::replace(&mut self.secrets, secrets));
     }
 }
 

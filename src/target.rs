@@ -174,6 +174,15 @@ impl Target {
         }
     }
 
+    /// As [`Target::keep_whole`], but only if it fits in place. Returns whether it does.
+    #[inline(always)]
+    pub(crate) fn keep_in_place(&mut self, method: &Method, uri: &Uri) -> bool {
+        match &mut self.place {
+            Place::Copied(copied) => copied.keep_whole(method, uri).is_some(),
+            Place::Whole(_) => false,
+        }
+    }
+
     #[cold]
     fn cloned(method: &Method, uri: &Uri) -> Self {
         let uri = uri.clone();

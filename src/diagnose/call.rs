@@ -76,20 +76,19 @@ pub(super) struct Brought {
 }
 
 impl Brought {
-    #[inline(always)]
     pub(super) fn by(extensions: &Extensions, is_server: bool) -> Self {
-        match extensions.is_empty() {
-            true => Self::default(),
-            false => Self::found(extensions, is_server),
-        }
+        let mut brought = Self::default();
+        brought.look(extensions, is_server);
+        brought
     }
 
     #[inline(never)]
-    fn found(
+    pub(super) fn look(
+        &mut self,
         extensions: &Extensions,
         #[cfg_attr(not(feature = "axum"), expect(unused_variables))] is_server: bool,
-    ) -> Self {
-        Self {
+    ) {
+        *self = Self {
             recorder: CallRecorder::of(extensions).cloned(),
             idempotency: Idempotency::declared(extensions),
             #[cfg(feature = "axum")]
@@ -97,7 +96,7 @@ impl Brought {
                 true => extensions.get().cloned(),
                 false => None,
             },
-        }
+        };
     }
 }
 
@@ -226,7 +225,7 @@ impl Call<'_> {
         Facts {
             dispatched: true,
             last_status: Some(status),
-            mcp_session: self.sighted.has_mcp_session,
+            mcp_session: self.sighted.noted.has_mcp_session(),
             ..seen.unwrap_or_default()
         }
     }
@@ -237,7 +236,7 @@ impl Call<'_> {
 
     fn idempotency(&self) -> Idempotency {
         let method = self.target.method();
-        let has_key = || self.sighted.has_idempotency_key();
+        let has_key = || self.sighted.noted.has_idempotency_key();
         let declared = self.brought.idempotency;
         declared.unwrap_or_else(|| Idempotency::undeclared(method, has_key))
     }

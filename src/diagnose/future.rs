@@ -102,16 +102,15 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         F: Future<Output = Result<Response<B>, I>>,
     {
         let this = self.as_mut().project();
-        let ended = match this.state.project() {
+        match this.state.project() {
             StateProj::Calling { inner } => match ready!(inner.poll(cx)) {
                 Ok(response) if this.config.is_plainly(response.status()) => {
-                    return Poll::Ready(Ok(response.map(ResponseBody::plain)));
+                    Poll::Ready(Ok(response.map(ResponseBody::plain)))
                 }
-                result => Some(result),
+                result => look(self, Some(result), cx),
             },
-            StateProj::Refused { .. } | StateProj::Called => None,
-        };
-        look(self, ended, cx)
+            StateProj::Refused { .. } | StateProj::Called => look(self, None, cx),
+        }
     }
 
     /// Ends the waiting, with the error of a service that did not get ready if there is one.
