@@ -15,6 +15,7 @@ use crate::{
     endpoint::Endpoint,
     extensions::extension,
     path::is_plain,
+    rare::Rare,
     record::PathTemplate,
     text::copy_short,
 };
@@ -35,7 +36,7 @@ pub(crate) const IN_PLACE: usize = 90;
 #[derive(Clone)]
 enum Place {
     Copied(Copied),
-    Whole(Whole),
+    Whole(Rare<Whole>),
 }
 
 /// What does not fit in place. Apart, so that there is next to nothing to drop where it fits.
@@ -191,14 +192,14 @@ impl Target {
             None => Whole::Boxed(Box::new((method.clone(), uri))),
         };
         Self {
-            place: Place::Whole(whole),
+            place: Place::Whole(Rare::new(whole)),
         }
     }
 
     pub(crate) fn method(&self) -> &Method {
         match &self.place {
             Place::Copied(copied) => copied.method(),
-            Place::Whole(whole) => whole.method(),
+            Place::Whole(whole) => whole.as_ref().map_or(&Method::GET, Whole::method),
         }
     }
 
@@ -206,7 +207,9 @@ impl Target {
     pub(crate) fn address(&self) -> Address<'_> {
         match &self.place {
             Place::Copied(copied) => copied.address(),
-            Place::Whole(whole) => Address::of(whole.uri()),
+            Place::Whole(whole) => whole
+                .as_ref()
+                .map_or_else(Address::default, |whole| Address::of(whole.uri())),
         }
     }
 

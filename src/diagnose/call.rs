@@ -15,6 +15,7 @@ use crate::{
     outcome::{Delivery, Facts, Idempotency},
     protocol::{Protocol, inspect, is_labelled},
     protocol_found::Found,
+    rare::Rare,
     redact::Scrubber,
     remembered::Remembered,
     secrets::Sighted,
@@ -48,7 +49,7 @@ impl Kept {
             config: Arc::clone(&layer.config),
             remembered,
             brought: Brought {
-                recorder,
+                recorder: recorder.into(),
                 idempotency: Some(idempotency),
                 #[cfg(feature = "axum")]
                 matched_path: None,
@@ -69,7 +70,7 @@ impl Kept {
 /// What a request brings along in its extensions. Nothing, as a rule.
 #[derive(Clone, Default)]
 pub(super) struct Brought {
-    pub(super) recorder: Option<CallRecorder>,
+    pub(super) recorder: Rare<CallRecorder>,
     idempotency: Option<Idempotency>,
     #[cfg(feature = "axum")]
     matched_path: Option<axum::extract::MatchedPath>,
@@ -89,7 +90,7 @@ impl Brought {
         #[cfg_attr(not(feature = "axum"), expect(unused_variables))] is_server: bool,
     ) {
         *self = Self {
-            recorder: CallRecorder::of(extensions).cloned(),
+            recorder: CallRecorder::of(extensions).cloned().into(),
             idempotency: Idempotency::declared(extensions),
             #[cfg(feature = "axum")]
             matched_path: match is_server {
@@ -142,7 +143,7 @@ impl Call<'_> {
                 reads: has_body && self.config.body_cap > 0,
             };
         }
-        if let (true, Some(recorder)) = (status.as_u16() >= 400, &self.brought.recorder) {
+        if let (true, Some(recorder)) = (status.as_u16() >= 400, &*self.brought.recorder) {
             recorder.accepted();
         }
         if self.config.protocols.is_empty() || !has_body {
@@ -288,7 +289,7 @@ impl Call<'_> {
 
     /// Tells the log and the record of a failure that came after the response was handed on.
     pub(super) fn note_late(&self, diagnosis: &Diagnosis) {
-        if let Some(recorder) = &self.brought.recorder {
+        if let Some(recorder) = &*self.brought.recorder {
             recorder.attempt_failed(Some(diagnosis.outcome()), Delivery::Answered);
         }
         self.log(diagnosis);
