@@ -131,7 +131,7 @@ impl Target {
         ) {
             // A blank one would leave nothing that says that a request was kept.
             (Place::Copied(copied), Some(template)) if !template.as_str().is_empty() => copied
-                .keep(request.method(), request.uri(), template.as_str(), false)
+                .keep(request.method(), request.uri(), template.as_str())
                 .is_some(),
             _ => false,
         }
@@ -155,7 +155,7 @@ impl Target {
     #[inline(never)]
     fn keep_path(&mut self, method: &Method, uri: &Uri) {
         let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep(method, uri, uri.path(), false),
+            Place::Copied(copied) => copied.keep(method, uri, uri.path()),
             Place::Whole(_) => None,
         };
         if kept.is_none() {
@@ -262,35 +262,56 @@ impl Copied {
     /// back.
     #[inline(always)]
     pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) -> Option<()> {
-        // Both in one, as they were sent.
-        let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
+        // Both in one, as they were sent. Asked for where it is known whether there is an authority: that is
+        // the first thing that a URI looks at when it is asked.
+        let sent = || uri.path_and_query().map_or("", |sent| sent.as_str());
+        let (authority, sent) = match uri.authority() {
+            Some(authority) => (self.keep_authority(uri, authority.as_str())?, sent()),
+            None => (0, sent()),
+        };
         // `http://host?query` has no path, and yet one is shown.
         if sent.as_bytes().first() == Some(&b'?') {
             return None;
         }
-        self.keep(method, uri, sent, true)
+        self.keep_behind(authority, method, sent, true)
     }
 
-    /// Copies the authority of `uri` and a path, with its query if that `is_whole`, if they fit.
+    /// Copies the authority of `uri` and a path, if they fit.
     #[inline(always)]
-    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, is_whole: bool) -> Option<()> {
-        let method = Standard::of(method)?;
-        let (scheme, authority) = match uri.authority() {
-            Some(authority) => (CommonScheme::of(uri)?, authority.as_str()),
-            // Then there is no scheme either.
-            None => (CommonScheme::Absent, ""),
+    fn keep(&mut self, method: &Method, uri: &Uri, path: &str) -> Option<()> {
+        let authority = match uri.authority() {
+            Some(authority) => self.keep_authority(uri, authority.as_str())?,
+            None => 0,
         };
-        let (place, rest) = self.bytes.split_at_mut_checked(authority.len())?;
-        // Most URIs on a server have none, and to copy nothing is a call too.
-        if !authority.is_empty() {
-            copy_short(place, authority.as_bytes());
-        }
-        copy_short(rest.get_mut(..path.len())?, path.as_bytes());
-        self.method = method;
-        self.scheme = scheme;
-        // Both are less than `IN_PLACE`.
+        self.keep_behind(authority, method, path, false)
+    }
+
+    /// Copies the scheme and the authority of `uri`, into one that has none. Returns where that ends.
+    #[inline(always)]
+    fn keep_authority(&mut self, uri: &Uri, authority: &str) -> Option<usize> {
+        self.scheme = CommonScheme::of(uri)?;
+        let place = self.bytes.get_mut(..authority.len())?;
+        copy_short(place, authority.as_bytes());
+        // Less than `IN_PLACE`.
         self.authority = authority.len() as u8;
-        self.end = (authority.len() + path.len()) as u8;
+        Some(authority.len())
+    }
+
+    /// Copies a path behind the authority, with its query if that `is_whole`, if it fits.
+    #[inline(always)]
+    fn keep_behind(
+        &mut self,
+        authority: usize,
+        method: &Method,
+        path: &str,
+        is_whole: bool,
+    ) -> Option<()> {
+        let method = Standard::of(method)?;
+        let place = self.bytes.get_mut(authority..)?.get_mut(..path.len())?;
+        copy_short(place, path.as_bytes());
+        self.method = method;
+        // Less than `IN_PLACE`.
+        self.end = (authority + path.len()) as u8;
         self.is_whole = is_whole;
         Some(())
     }
