@@ -1,6 +1,6 @@
 //! Which secrets a request sent, remembered in one block.
 
-use std::{fmt, iter, mem};
+use std::{fmt, mem};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -10,6 +10,9 @@ pub(crate) const SHORTEST: usize = 8;
 /// How many bytes of credentials are remembered for one call. A request that carries more makes the
 /// server's words unshowable: see [`Secrets::is_over_cap`].
 const CAP: usize = 32 * 1024;
+
+/// The same for one that is alone, and has neither a kind nor an end.
+const ONLY_CAP: usize = CAP - 2;
 
 /// What ends an entry. No header value can contain it.
 const END: u8 = b'\n';
@@ -40,11 +43,11 @@ impl Secrets {
     /// Remembers the one credential that most requests have, if they have any.
     #[inline(always)]
     fn only(value: &HeaderValue) -> Self {
-        if value.len() + 2 > CAP {
-            return Self::over_cap();
-        }
-        Self {
-            block: Some(value.as_bytes().into()),
+        match value.len() {
+            1..=ONLY_CAP => Self {
+                block: Some(value.as_bytes().into()),
+            },
+            _ => Self::over_cap(),
         }
     }
 
@@ -142,6 +145,7 @@ impl Noted {
 
 impl Sighted {
     /// As [`Sighted::look`], in one that is returned.
+    #[inline]
     pub(crate) fn of(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
         let mut sighted = Self::default();
         sighted.look(headers, extra);
@@ -150,64 +154,72 @@ impl Sighted {
 
     /// Looks at each header once, its name included, and allocates nothing if there are no credentials. Of one
     /// that has not looked yet, and where it stays: a call is not to pay for moving it.
-    ///
-    /// Takes some 24 instructions for an ordinary header. What is more than one credential or an idempotency
-    /// key is left to [`Sighted::look_at`]: this loop has all that it needs in registers.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn look(&mut self, headers: &HeaderMap, extra: &[HeaderName]) {
-        let mut rest = headers.iter();
-        if !extra.is_empty() {
-            return self.look_at(None, rest, headers, extra);
+        match extra.is_empty() {
+            true => self.look_for_one(headers),
+            false => self.look_for_more(headers, extra),
         }
+    }
+
+    /// Takes some 20 instructions for an ordinary header. What is more than one `authorization` is left to
+    /// [`Sighted::look_at`]: this loop calls nothing, and has all that it needs in registers.
+    #[inline(never)]
+    fn look_for_one(&mut self, headers: &HeaderMap) {
         let mut only = None;
+        let mut rest = headers.iter();
         while let Some((name, value)) = rest.next() {
-            if !value.is_sensitive() {
-                if !Kind::may_matter(name) {
-                    continue;
+            match *name {
+                header::AUTHORIZATION if only.is_none() && value.len() >= SHORTEST => {
+                    only = Some(value);
                 }
-                match Kind::that_matters(name) {
-                    Kind::Ordinary => continue,
-                    Kind::IdempotencyKey => {
-                        self.noted.note_key(value);
-                        continue;
-                    }
-                    Kind::Credential if only.is_none() && value.len() >= SHORTEST => {
-                        only = Some(value);
-                        continue;
-                    }
-                    Kind::Credential | Kind::Cookie | Kind::Session => {}
+                _ if value.is_sensitive() || Kind::may_matter(name) => {
+                    return self.look_at(only, (name, value), rest, headers, &[]);
                 }
+                _ => {}
             }
-            let rest = iter::once((name, value)).chain(rest);
-            return self.look_at(only, rest, headers, extra);
         }
         if let Some(value) = only {
             self.remember(Secrets::only(value));
         }
     }
 
-    /// Looks at the `rest` of the headers. Of those before, `only` is a credential.
+    /// As [`Sighted::look_for_one`], for those who have names of their own.
+    #[inline(never)]
+    fn look_for_more(&mut self, headers: &HeaderMap, extra: &[HeaderName]) {
+        let mut rest = headers.iter();
+        if let Some(first) = rest.next() {
+            self.look_at(None, first, rest, headers, extra);
+        }
+    }
+
+    /// Looks at the header `next` and those behind it. Of those before, `only` is a credential.
     #[inline(never)]
     fn look_at<'a>(
         &mut self,
         mut only: Option<&'a HeaderValue>,
-        rest: impl Iterator<Item = (&'a HeaderName, &'a HeaderValue)>,
+        mut next: (&'a HeaderName, &'a HeaderValue),
+        mut rest: header::Iter<'a, HeaderValue>,
         headers: &HeaderMap,
         extra: &[HeaderName],
     ) {
         // How many bytes it takes to remember them.
         let mut size = only.map_or(0, |value| value.len() + 2);
-        for (name, value) in rest {
+        loop {
+            let (name, value) = next;
             let kind = Kind::of(name);
-            if kind == Kind::Session {
-                self.noted.note_session();
-            }
-            if kind == Kind::IdempotencyKey {
-                self.noted.note_key(value);
+            match kind {
+                Kind::Session => self.noted.note_session(),
+                Kind::IdempotencyKey => self.noted.note_key(value),
+                Kind::Ordinary | Kind::Credential | Kind::Cookie => {}
             }
             if is_secret(kind, name, value, extra) {
                 only = (size == 0 && kind != Kind::Cookie).then_some(value);
                 size = size.saturating_add(value.len()).saturating_add(2);
+            }
+            match rest.next() {
+                Some(header) => next = header,
+                None => break,
             }
         }
         match (size, only) {
