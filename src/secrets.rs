@@ -4,6 +4,8 @@ use std::{fmt, mem};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use crate::noted::Noted;
+
 /// A value with fewer characters than this is no secret that could be told from a word.
 pub(crate) const SHORTEST: usize = 8;
 
@@ -107,40 +109,6 @@ impl Secrets {
 pub(crate) struct Sighted {
     pub(crate) secrets: Secrets,
     pub(crate) noted: Noted,
-}
-
-/// What else the headers of a request tell of it. In one byte: it is moved with every call.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Noted(u8);
-
-impl Noted {
-    const SESSION: u8 = 1;
-    /// There is an idempotency key, and the first is more than blank.
-    const KEY: u8 = 2;
-    const BLANK_KEY: u8 = 4;
-
-    pub(crate) fn has_mcp_session(self) -> bool {
-        self.0 & Self::SESSION != 0
-    }
-
-    pub(crate) fn has_idempotency_key(self) -> bool {
-        self.0 & Self::KEY != 0
-    }
-
-    fn note_session(&mut self) {
-        self.0 |= Self::SESSION;
-    }
-
-    /// Notes an idempotency key. The first counts.
-    #[inline(always)]
-    fn note_key(&mut self, key: &HeaderValue) {
-        if self.0 & (Self::KEY | Self::BLANK_KEY) == 0 {
-            self.0 |= match key.as_bytes().iter().all(u8::is_ascii_whitespace) {
-                true => Self::BLANK_KEY,
-                false => Self::KEY,
-            };
-        }
-    }
 }
 
 impl Sighted {

@@ -141,11 +141,7 @@ impl Target {
     /// if it fits, since that is cheaper than to find out where it begins.
     #[inline(always)]
     pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
-        let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep_whole(method, uri),
-            Place::Whole(_) => None,
-        };
-        if kept.is_none() {
+        if !self.keep_in_place(method, uri) {
             self.keep_path(method, uri);
         }
     }
@@ -166,11 +162,7 @@ impl Target {
     /// As [`Target::keep`], and the query too, for those who must know which secrets were sent.
     #[inline(always)]
     pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
-        let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep_whole(method, uri),
-            Place::Whole(_) => None,
-        };
-        if kept.is_none() {
+        if !self.keep_in_place(method, uri) {
             *self = Self::cloned(method, uri);
         }
     }
