@@ -94,9 +94,12 @@ impl<B: Body> Body for ResponseBody<B> {
             } => Poll::Ready(None),
             StateProj::Plain { is_done, body } => {
                 let polled = body.poll_frame(cx);
-                *is_done = is_end::<B>(&polled);
+                if is_end::<B>(&polled) {
+                    *is_done = true;
+                }
                 polled
             }
+            // Arm by arm: one place for the frames of both would have those of good answers moved to it.
             StateProj::Peeked { is_done, body } => match poll_peeked(body.as_mut(), is_done, cx) {
                 Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
                 Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error))),
