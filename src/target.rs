@@ -254,13 +254,21 @@ impl Copied {
     /// back.
     #[inline(always)]
     pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) -> Option<()> {
-        // Both in one, as they were sent. Asked for where it is known whether there is an authority: that is
-        // the first thing that a URI looks at when it is asked.
-        let sent = || uri.path_and_query().map_or("", |sent| sent.as_str());
-        let (authority, sent) = match uri.authority() {
-            Some(authority) => (self.keep_authority(uri, authority.as_str())?, sent()),
-            None => (0, sent()),
-        };
+        // Two ways for good: where there is no authority, the path comes first and all is known by then.
+        match uri.authority() {
+            Some(authority) => {
+                let authority = self.keep_authority(uri, authority.as_str())?;
+                self.keep_sent(authority, method, uri)
+            }
+            None => self.keep_sent(0, method, uri),
+        }
+    }
+
+    /// Copies the path and the query behind the authority, if they fit.
+    #[inline(always)]
+    fn keep_sent(&mut self, authority: usize, method: &Method, uri: &Uri) -> Option<()> {
+        // Both in one, as they were sent.
+        let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
         // `http://host?query` has no path, and yet one is shown.
         if sent.as_bytes().first() == Some(&b'?') {
             return None;
