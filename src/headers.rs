@@ -248,7 +248,8 @@ fn rank(name: &str) -> Option<usize> {
 /// one.
 ///
 /// An id is 1 to 128 characters of visible ASCII and not marked sensitive. Of `traceparent` it is the trace's id,
-/// of the other traces what stands before `/` or `;`.
+/// of the other traces what stands before `/` or `;`. What looks like a credential in it is left out: it is the
+/// server's to choose, and may be an echo.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
     let mut best: Option<(usize, &str)> = None;
     for (name, value) in headers {
@@ -261,7 +262,7 @@ pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
             }
         }
     }
-    best.map(|(_, id)| id.to_owned())
+    best.map(|(_, id)| scrub(id, &Secrets::default(), None).into_owned())
 }
 
 fn id<'a>(name: &HeaderName, value: &'a HeaderValue) -> Option<&'a str> {

@@ -141,3 +141,18 @@ fn the_most_telling_id_is_taken() {
         assert_eq!(Head::read(&headers, &[]).request_id, id, "{pairs:?}");
     }
 }
+
+#[test]
+fn an_id_that_is_a_credential_is_not_kept() {
+    for (id, kept) in [
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzIjoxfQ.c2lnbmF0dXJl", "[redacted]"),
+        ("r-1/sk-0123456789abcdef", "r-1/[redacted]"),
+        (
+            "0e6f1c52-5a4e-4f0b-9d52-000000000001",
+            "0e6f1c52-5a4e-4f0b-9d52-000000000001",
+        ),
+    ] {
+        let headers = map(&[("x-request-id", id.as_bytes())]);
+        assert_eq!(request_id(&headers).as_deref(), Some(kept));
+    }
+}
