@@ -56,24 +56,6 @@ impl<B: Body> ResponseBody<B> {
 /// What a body answers to a poll.
 type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
 
-/// Hands on what was read ahead, then the rest.
-#[inline(never)]
-fn poll_peeked<B: Body>(
-    mut body: Pin<&mut Peeked<B>>,
-    is_done: &mut bool,
-    cx: &mut Context<'_>,
-) -> Polled<B> {
-    if *is_done {
-        return Poll::Ready(None);
-    }
-    let polled = match body.is_passing() {
-        true => body.rest().poll_frame(cx),
-        false => body.as_mut().poll_next(cx),
-    };
-    *is_done = is_end::<B>(&polled);
-    polled
-}
-
 #[inline(always)]
 fn is_end<B: Body>(polled: &Polled<B>) -> bool {
     matches!(polled, Poll::Ready(None | Some(Err(_))))
@@ -91,6 +73,9 @@ impl<B: Body> Body for ResponseBody<B> {
         match self.project().state.project() {
             StateProj::Plain {
                 is_done: &mut true, ..
+            }
+            | StateProj::Peeked {
+                is_done: &mut true, ..
             } => Poll::Ready(None),
             StateProj::Plain { is_done, body } => {
                 let polled = body.poll_frame(cx);
@@ -99,13 +84,20 @@ impl<B: Body> Body for ResponseBody<B> {
                 }
                 polled
             }
-            // Arm by arm: one place for the frames of both would have those of good answers moved to it.
-            StateProj::Peeked { is_done, body } => match poll_peeked(body.as_mut(), is_done, cx) {
-                Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
-                Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error))),
-                Poll::Ready(None) => Poll::Ready(None),
-                Poll::Pending => Poll::Pending,
-            },
+            StateProj::Peeked { is_done, body } => {
+                let polled = match body.is_passing() {
+                    true => body.as_mut().rest().poll_frame(cx),
+                    false => body.as_mut().poll_next(cx),
+                };
+                *is_done = is_end::<B>(&polled);
+                // Arm by arm: one place for the frames of both would have those of good answers moved to it.
+                match polled {
+                    Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
+                    Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error))),
+                    Poll::Ready(None) => Poll::Ready(None),
+                    Poll::Pending => Poll::Pending,
+                }
+            }
         }
     }
 

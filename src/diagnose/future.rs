@@ -128,13 +128,21 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         ) -> Looked<B, X>,
     ) -> Looked<B, X> {
         let mut this = self.project();
-        let (mut reading, ended) = match this.state.as_mut().project() {
-            StateProj::Calling { .. } => (None, ended.map(|result| result.map_err(convert))),
-            StateProj::Refused { error } => (None, error.take().map(Err)),
-            StateProj::Looking { reading } => (reading.take(), None),
+        let mut reading = match this.state.as_mut().project() {
+            StateProj::Looking { reading } => reading.take(),
+            StateProj::Calling { .. } | StateProj::Refused { .. } => None,
         };
-        // The inner future goes before the body is read.
-        this.state.set(State::LOOKING);
+        let ended = match this.state.as_mut().project() {
+            StateProj::Refused { error } => error.take().map(Err),
+            StateProj::Calling { .. } | StateProj::Looking { .. } => {
+                ended.map(|result| result.map_err(convert))
+            }
+        };
+        if ended.is_some() {
+            // The inner future goes before the body is read.
+            let reading = Rare::NONE;
+            this.state.set(State::Looking { reading });
+        }
         let call = Call {
             config: this.config,
             target: this.target,
@@ -142,18 +150,12 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             brought: this.brought,
         };
         let looked = look(call, &mut reading, ended);
-        this.state.set(State::Looking {
-            reading: reading.into(),
-        });
+        if let Some(reading) = reading {
+            let reading = Rare::new(reading);
+            this.state.set(State::Looking { reading });
+        }
         looked
     }
-}
-
-impl<F, B: Body, E> State<F, B, E> {
-    /// Nothing is read so far.
-    const LOOKING: Self = Self::Looking {
-        reading: Rare::NONE,
-    };
 }
 
 /// What a poll gives.
