@@ -44,6 +44,13 @@ impl<T> DerefMut for Rare<T> {
     }
 }
 
+impl<T> Default for Rare<T> {
+    #[inline]
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 impl<T> Drop for Rare<T> {
     #[inline]
     fn drop(&mut self) {
