@@ -10,7 +10,7 @@ use crate::{
     text::{one_line, write_cut},
 };
 
-pub(crate) use crate::target::{Copied, Target};
+pub(crate) use crate::{copied::Copied, target::Target};
 
 /// How many characters of a path are printed before it is cut.
 const PATH_CAP: usize = 120;

@@ -2,21 +2,11 @@
 
 use std::fmt;
 
-use bytes::Bytes;
-use http::{
-    Method, Request, Uri,
-    uri::{Authority, PathAndQuery, Scheme},
-};
+use http::{Method, Request, Uri};
 
 use crate::{
-    address::Address,
-    common::{CommonScheme, Standard},
-    eight,
-    endpoint::Endpoint,
-    extensions::extension,
-    path::is_plain,
-    record::PathTemplate,
-    text::copy_short,
+    address::Address, common::Standard, copied::Copied, endpoint::Endpoint, extensions::extension,
+    rare::Rare, record::PathTemplate,
 };
 
 /// What a layer keeps of a request on its way in, so that an [`Endpoint`] can be made if the call
@@ -28,14 +18,10 @@ pub(crate) struct Target {
     place: Place,
 }
 
-/// The bytes of authority, path and query that a [`Target`] keeps in place. What does not fit costs a
-/// clone of the URI, which allocates if the URI was never cloned before.
-const IN_PLACE: usize = 90;
-
 #[derive(Clone)]
 enum Place {
     Copied(Copied),
-    Whole(Whole),
+    Whole(Rare<Whole>),
 }
 
 /// What does not fit in place. Apart, so that there is next to nothing to drop where it fits.
@@ -63,19 +49,6 @@ impl Whole {
             Self::Boxed(boxed) => &boxed.1,
         }
     }
-}
-
-/// A [`Target`] that fits in place: authority, path and query as they came, one after the other.
-#[derive(Clone, Copy)]
-pub(crate) struct Copied {
-    method: Standard,
-    scheme: CommonScheme,
-    /// Where the authority ends, and where all of it does.
-    authority: u8,
-    end: u8,
-    /// Whether the query, if there is one, begins at the first `?`. Looked for when it is wanted.
-    is_whole: bool,
-    bytes: [u8; IN_PLACE],
 }
 
 impl Target {
@@ -130,7 +103,7 @@ impl Target {
         ) {
             // A blank one would leave nothing that says that a request was kept.
             (Place::Copied(copied), Some(template)) if !template.as_str().is_empty() => copied
-                .keep(request.method(), request.uri(), template.as_str(), false)
+                .keep(request.method(), request.uri(), template.as_str())
                 .is_some(),
             _ => false,
         }
@@ -140,11 +113,7 @@ impl Target {
     /// if it fits, since that is cheaper than to find out where it begins.
     #[inline(always)]
     pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
-        let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep_whole(method, uri),
-            Place::Whole(_) => None,
-        };
-        if kept.is_none() {
+        if !self.keep_in_place(method, uri) {
             self.keep_path(method, uri);
         }
     }
@@ -154,7 +123,7 @@ impl Target {
     #[inline(never)]
     fn keep_path(&mut self, method: &Method, uri: &Uri) {
         let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep(method, uri, uri.path(), false),
+            Place::Copied(copied) => copied.keep(method, uri, uri.path()),
             Place::Whole(_) => None,
         };
         if kept.is_none() {
@@ -165,12 +134,17 @@ impl Target {
     /// As [`Target::keep`], and the query too, for those who must know which secrets were sent.
     #[inline(always)]
     pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
-        let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep_whole(method, uri),
-            Place::Whole(_) => None,
-        };
-        if kept.is_none() {
+        if !self.keep_in_place(method, uri) {
             *self = Self::cloned(method, uri);
+        }
+    }
+
+    /// As [`Target::keep_whole`], but only if it fits in place. Returns whether it does.
+    #[inline(always)]
+    pub(crate) fn keep_in_place(&mut self, method: &Method, uri: &Uri) -> bool {
+        match &mut self.place {
+            Place::Copied(copied) => copied.keep_whole(method, uri).is_some(),
+            Place::Whole(_) => false,
         }
     }
 
@@ -182,14 +156,14 @@ impl Target {
             None => Whole::Boxed(Box::new((method.clone(), uri))),
         };
         Self {
-            place: Place::Whole(whole),
+            place: Place::Whole(Rare::new(whole)),
         }
     }
 
     pub(crate) fn method(&self) -> &Method {
         match &self.place {
             Place::Copied(copied) => copied.method(),
-            Place::Whole(whole) => whole.method(),
+            Place::Whole(whole) => whole.as_ref().map_or(&Method::GET, Whole::method),
         }
     }
 
@@ -197,7 +171,9 @@ impl Target {
     pub(crate) fn address(&self) -> Address<'_> {
         match &self.place {
             Place::Copied(copied) => copied.address(),
-            Place::Whole(whole) => Address::of(whole.uri()),
+            Place::Whole(whole) => whole
+                .as_ref()
+                .map_or_else(Address::default, |whole| Address::of(whole.uri())),
         }
     }
 
@@ -233,166 +209,5 @@ impl From<Copied> for Target {
         Self {
             place: Place::Copied(copied),
         }
-    }
-}
-
-impl Copied {
-    /// All zeros, which are the cheapest to write.
-    pub(crate) const NOTHING: Self = Self {
-        method: Standard::Options,
-        scheme: CommonScheme::Absent,
-        authority: 0,
-        end: 0,
-        is_whole: false,
-        bytes: [0; IN_PLACE],
-    };
-
-    /// Copies the authority of `uri`, its path and its query, if they fit: [`Copied::restore`] gives them
-    /// back.
-    #[inline(always)]
-    pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) -> Option<()> {
-        // Both in one, as they were sent.
-        let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
-        // `http://host?query` has no path, and yet one is shown.
-        if sent.as_bytes().first() == Some(&b'?') {
-            return None;
-        }
-        self.keep(method, uri, sent, true)
-    }
-
-    /// Copies the authority of `uri` and a path, with its query if that `is_whole`, if they fit.
-    #[inline(always)]
-    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, is_whole: bool) -> Option<()> {
-        let method = Standard::of(method)?;
-        let (scheme, authority) = match uri.authority() {
-            Some(authority) => (CommonScheme::of(uri)?, authority.as_str()),
-            // Then there is no scheme either.
-            None => (CommonScheme::Absent, ""),
-        };
-        self.put(method, scheme, authority, path)?;
-        self.is_whole = is_whole;
-        Some(())
-    }
-
-    #[inline(always)]
-    fn put(
-        &mut self,
-        method: Standard,
-        scheme: CommonScheme,
-        authority: &str,
-        path: &str,
-    ) -> Option<()> {
-        let (place, rest) = self.bytes.split_at_mut_checked(authority.len())?;
-        // Most URIs on a server have none, and to copy nothing is a call too.
-        if !authority.is_empty() {
-            copy_short(place, authority.as_bytes());
-        }
-        copy_short(rest.get_mut(..path.len())?, path.as_bytes());
-        self.method = method;
-        self.scheme = scheme;
-        // Both are less than `IN_PLACE`.
-        self.authority = authority.len() as u8;
-        self.end = (authority.len() + path.len()) as u8;
-        Some(())
-    }
-
-    /// Gives back the method and the URI, if they were kept whole.
-    pub(crate) fn restore(&self) -> Option<(Method, Uri)> {
-        Some((self.method().clone(), self.uri()?))
-    }
-
-    /// Of parts that may be printed, if they fit.
-    pub(crate) fn printable(method: &Method, scheme: &str, host: &str, path: &str) -> Option<Self> {
-        let mut copied = Self::NOTHING;
-        let method = Standard::of(method)?;
-        copied.put(method, CommonScheme::named(scheme)?, host, path)?;
-        // Nothing at all would read as the request of which nothing was kept.
-        (copied.end > 0).then_some(copied)
-    }
-
-    pub(crate) fn endpoint(&self) -> Endpoint {
-        self.address().endpoint(self.method())
-    }
-
-    pub(crate) fn method(&self) -> &'static Method {
-        match self.end {
-            // Of a request of which nothing was kept.
-            0 => &Method::GET,
-            _ => self.method.method(),
-        }
-    }
-
-    pub(crate) fn scheme(&self) -> &'static str {
-        self.scheme.as_str()
-    }
-
-    /// Returns what stands before the path: the authority.
-    pub(crate) fn origin(&self) -> &[u8] {
-        let origin = self.bytes.get(..usize::from(self.authority));
-        origin.unwrap_or_default()
-    }
-
-    /// Returns the path, with the query if that was kept.
-    #[inline]
-    pub(crate) fn path(&self) -> &[u8] {
-        let range = usize::from(self.authority)..usize::from(self.end);
-        self.bytes.get(range).unwrap_or_default()
-    }
-
-    /// Returns whether these very bytes may be printed: they have a path, and nothing in which there could
-    /// be a secret.
-    #[inline]
-    fn is_plain(&self) -> bool {
-        let (authority, path) = (self.origin(), self.path());
-        let has_scheme = !matches!(self.scheme, CommonScheme::Absent);
-        !path.is_empty()
-            && has_scheme != authority.is_empty()
-            && !matches!(self.method, Standard::Connect)
-            && is_plain(path)
-            && !eight::has(authority, b'@')
-    }
-
-    fn address(&self) -> Address<'_> {
-        // Written from `str`s of these lengths, so it is UTF-8 and the bounds hold.
-        let [authority, end] = [self.authority, self.end].map(usize::from);
-        let bytes = self.bytes.get(..end).unwrap_or_default();
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
-        // The authority has no question mark in it.
-        let path = match self.is_whole {
-            true => eight::find(bytes, b'?', b'?').unwrap_or(end),
-            false => end,
-        };
-        let sent_path = match text {
-            // Of a request of which nothing was kept.
-            "" => "/",
-            _ => text.get(authority..path).unwrap_or_default(),
-        };
-        Address {
-            scheme: self.scheme.as_str(),
-            authority: text.get(..authority).unwrap_or_default(),
-            path: sent_path,
-            is_odd: !is_plain(sent_path.as_bytes()),
-            // Behind the question mark, if there is one.
-            query: text.get(path + 1..).unwrap_or_default(),
-        }
-    }
-
-    fn uri(&self) -> Option<Uri> {
-        let texts = Bytes::copy_from_slice(self.bytes.get(..usize::from(self.end))?);
-        let authority = texts.slice(..usize::from(self.authority));
-        let path = texts.slice(usize::from(self.authority)..);
-        let mut uri = http::uri::Parts::default();
-        uri.scheme = match self.scheme {
-            CommonScheme::Absent => None,
-            CommonScheme::Http => Some(Scheme::HTTP),
-            CommonScheme::Https => Some(Scheme::HTTPS),
-        };
-        if !authority.is_empty() {
-            uri.authority = Some(Authority::from_maybe_shared(authority).ok()?);
-        }
-        if !path.is_empty() {
-            uri.path_and_query = Some(PathAndQuery::from_maybe_shared(path).ok()?);
-        }
-        Uri::from_parts(uri).ok()
     }
 }

@@ -19,7 +19,8 @@ use super::{
     looking::{Looked, Reading, answered, diagnosed, refuse, resume},
 };
 use crate::{
-    classify::as_error, diagnosis::Diagnosed, error::BoxError, secrets::Sighted, target::Target,
+    classify::as_error, diagnosis::Diagnosed, error::BoxError, rare::Rare, secrets::Sighted,
+    target::Target,
 };
 
 pin_project! {
@@ -30,23 +31,25 @@ pin_project! {
         B: Body,
     {
         #[pin]
-        state: State<F, E>,
+        state: State<F, B, E>,
         // The parts of a `Call`.
         config: Arc<Config>,
         target: Target,
         sighted: Sighted,
         brought: Brought,
-        reading: Option<Reading<B>>,
         side: PhantomData<fn() -> Side>,
     }
 }
 
 pin_project! {
     #[project = StateProj]
-    enum State<F, E> {
+    enum State<F, B, E>
+    where
+        B: Body,
+    {
         Calling { #[pin] inner: F },
-        Refused { error: Option<E> },
-        Called,
+        Refused { error: Rare<E> },
+        Looking { reading: Rare<Reading<B>> },
     }
 }
 
@@ -67,7 +70,6 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             target,
             sighted,
             brought,
-            reading: None,
             side: PhantomData,
         }
     }
@@ -76,12 +78,13 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
     #[cold]
     pub(super) fn refused<R>(config: &Arc<Config>, request: &Request<R>, error: E) -> Self {
         Self {
-            state: State::Refused { error: Some(error) },
+            state: State::Refused {
+                error: Rare::new(error),
+            },
             config: Arc::clone(config),
             target: Target::whole(request),
             sighted: Sighted::of(request.headers(), &config.redacted),
             brought: Brought::by(request.extensions(), config.is_server),
-            reading: None,
             side: PhantomData,
         }
     }
@@ -102,34 +105,73 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         F: Future<Output = Result<Response<B>, I>>,
     {
         let this = self.as_mut().project();
-        let ended = match this.state.project() {
+        match this.state.project() {
             StateProj::Calling { inner } => match ready!(inner.poll(cx)) {
                 Ok(response) if this.config.is_plainly(response.status()) => {
-                    return Poll::Ready(Ok(response.map(ResponseBody::plain)));
+                    Poll::Ready(Ok(response.map(ResponseBody::plain)))
                 }
-                result => Some(result),
+                result => look(self, Some(result), cx),
             },
-            StateProj::Refused { .. } | StateProj::Called => None,
-        };
-        look(self, ended, cx)
+            StateProj::Refused { .. } | StateProj::Looking { .. } => look(self, None, cx),
+        }
     }
 
-    /// Ends the waiting. Returns the call, what is read of its answer, and the error of a service that did
-    /// not get ready if there is one.
-    fn end(self: Pin<&mut Self>) -> (Call<'_>, &mut Option<Reading<B>>, Option<E>) {
+    /// Looks into what the inner service has `ended` with, or did not get ready with, or goes on looking.
+    /// `fail` makes an error of one of the inner service's, `refuse` one of a failing response if that is
+    /// asked for.
+    #[inline(always)]
+    fn poll_looking<I, X>(
+        self: Pin<&mut Self>,
+        ended: Option<Result<Response<B>, I>>,
+        cx: &mut Context<'_>,
+        convert: impl FnOnce(I) -> E,
+        fail: impl FnOnce(Call<'_>, E) -> X,
+        refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
+    ) -> Looked<B, X> {
         let mut this = self.project();
-        let refused = match this.state.as_mut().project() {
-            StateProj::Refused { error } => error.take(),
-            StateProj::Calling { .. } | StateProj::Called => None,
+        let (mut reading, refused) = match this.state.as_mut().project() {
+            StateProj::Looking { reading } => (reading.take(), None),
+            StateProj::Refused { error } => (None, error.take()),
+            StateProj::Calling { .. } => (None, None),
         };
-        this.state.set(State::Called);
+        if ended.is_some() || refused.is_some() {
+            // The inner future goes before the body is read.
+            let reading = Rare::NONE;
+            this.state.set(State::Looking { reading });
+        }
         let call = Call {
             config: this.config,
             target: this.target,
             sighted: this.sighted,
             brought: this.brought,
         };
-        (call, this.reading, refused)
+        // The response as it is: to convert the whole of the result would be to move it once more.
+        let error = match ended {
+            Some(Ok(response)) => {
+                let looked = answered(call, &mut reading, response, cx, refuse);
+                keep_reading(this.state, reading);
+                return looked;
+            }
+            Some(Err(error)) => Some(convert(error)),
+            None => refused,
+        };
+        match error {
+            Some(error) => Poll::Ready(Err(fail(call, error))),
+            None => {
+                let looked = resume(call, &mut reading, cx, refuse);
+                keep_reading(this.state, reading);
+                looked
+            }
+        }
+    }
+}
+
+/// Keeps a body that is not read as far as it helps.
+#[inline]
+fn keep_reading<F, B: Body, E>(mut state: Pin<&mut State<F, B, E>>, reading: Option<Reading<B>>) {
+    if let Some(reading) = reading {
+        let reading = Rare::new(reading);
+        state.set(State::Looking { reading });
     }
 }
 
@@ -169,17 +211,7 @@ fn diagnose<F, B: Body, I: Into<BoxError>>(
     ended: Option<Result<Response<B>, I>>,
     cx: &mut Context<'_>,
 ) -> Looked<B, Diagnosed> {
-    let (call, reading, refused) = future.end();
-    // The response as it is: to convert the whole of the result would be to move it once more.
-    let error = match ended {
-        Some(Ok(response)) => return answered(call, reading, response, cx, refuse),
-        Some(Err(error)) => Some(error.into()),
-        None => refused,
-    };
-    match error {
-        Some(error) => Poll::Ready(Err(diagnosed(call, error))),
-        None => resume(call, reading, cx, refuse),
-    }
+    future.poll_looking(ended, cx, Into::into, diagnosed, refuse)
 }
 
 /// Looks into what a service of one's own has ended with; its error stays what it is.
@@ -190,19 +222,13 @@ fn observe<F, B: Body, E: 'static>(
     ended: Option<Result<Response<B>, E>>,
     cx: &mut Context<'_>,
 ) -> Looked<B, E> {
-    let (call, reading, refused) = future.end();
-    let error = match ended {
-        Some(Ok(response)) => return answered(call, reading, response, cx, Ok),
-        Some(Err(error)) => Some(error),
-        None => refused,
+    let observed = |call: Call<'_>, error| {
+        if call.config.log.is_on() {
+            call.log(&call.failed(as_error(&error)));
+        }
+        error
     };
-    let Some(error) = error else {
-        return resume(call, reading, cx, Ok);
-    };
-    if call.config.log.is_on() {
-        call.log(&call.failed(as_error(&error)));
-    }
-    Poll::Ready(Err(error))
+    future.poll_looking(ended, cx, |error| error, observed, Ok)
 }
 
 impl<F, B: Body, E, Side> fmt::Debug for ResponseFuture<F, B, E, Side> {
