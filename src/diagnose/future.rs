@@ -146,32 +146,19 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             brought: this.brought,
         };
         // The response as it is: to convert the whole of the result would be to move it once more.
-        let error = match ended {
-            Some(Ok(response)) => {
-                let looked = answered(call, &mut reading, response, cx, refuse);
-                keep_reading(this.state, reading);
-                return looked;
-            }
-            Some(Err(error)) => Some(convert(error)),
-            None => refused,
+        let looked = match ended {
+            Some(Ok(response)) => answered(call, &mut reading, response, cx, refuse),
+            Some(Err(error)) => Poll::Ready(Err(fail(call, convert(error)))),
+            None => match refused {
+                Some(error) => Poll::Ready(Err(fail(call, error))),
+                None => resume(call, &mut reading, cx, refuse),
+            },
         };
-        match error {
-            Some(error) => Poll::Ready(Err(fail(call, error))),
-            None => {
-                let looked = resume(call, &mut reading, cx, refuse);
-                keep_reading(this.state, reading);
-                looked
-            }
+        if let Some(reading) = reading {
+            let reading = Rare::new(reading);
+            this.state.set(State::Looking { reading });
         }
-    }
-}
-
-/// Keeps a body that is not read as far as it helps.
-#[inline]
-fn keep_reading<F, B: Body, E>(mut state: Pin<&mut State<F, B, E>>, reading: Option<Reading<B>>) {
-    if let Some(reading) = reading {
-        let reading = Rare::new(reading);
-        state.set(State::Looking { reading });
+        looked
     }
 }
 
