@@ -30,6 +30,7 @@ mod names;
 mod notes;
 mod outcome;
 mod path;
+mod percent;
 mod record;
 mod request_timeout;
 mod retried;
