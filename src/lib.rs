@@ -27,6 +27,7 @@ mod error;
 mod extensions;
 mod kept_error;
 mod names;
+mod noted;
 mod notes;
 mod outcome;
 mod path;

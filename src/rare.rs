@@ -21,6 +21,13 @@ impl<T> Rare<T> {
     }
 }
 
+impl<T> From<Option<T>> for Rare<T> {
+    #[inline]
+    fn from(value: Option<T>) -> Self {
+        Self(ManuallyDrop::new(value))
+    }
+}
+
 impl<T> Deref for Rare<T> {
     type Target = Option<T>;
 
@@ -34,6 +41,13 @@ impl<T> DerefMut for Rare<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Option<T> {
         &mut self.0
+    }
+}
+
+impl<T> Default for Rare<T> {
+    #[inline]
+    fn default() -> Self {
+        Self::NONE
     }
 }
 

@@ -44,7 +44,7 @@ impl Remembered {
     ) {
         self.target.keep_whole(method, uri);
         if !headers.is_empty() {
-            self.sighted = Sighted::of(headers, extra);
+            self.sighted.look(headers, extra);
         }
     }
 

@@ -1,8 +1,10 @@
 //! Which secrets a request sent, remembered in one block.
 
-use std::fmt;
+use std::{fmt, mem};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::noted::Noted;
 
 /// A value with fewer characters than this is no secret that could be told from a word.
 pub(crate) const SHORTEST: usize = 8;
@@ -10,6 +12,9 @@ pub(crate) const SHORTEST: usize = 8;
 /// How many bytes of credentials are remembered for one call. A request that carries more makes the
 /// server's words unshowable: see [`Secrets::is_over_cap`].
 const CAP: usize = 32 * 1024;
+
+/// The same for one that is alone, and has neither a kind nor an end.
+const ONLY_CAP: usize = CAP - 2;
 
 /// What ends an entry. No header value can contain it.
 const END: u8 = b'\n';
@@ -40,11 +45,11 @@ impl Secrets {
     /// Remembers the one credential that most requests have, if they have any.
     #[inline(always)]
     fn only(value: &HeaderValue) -> Self {
-        if value.len() + 2 > CAP {
-            return Self::over_cap();
-        }
-        Self {
-            block: Some(value.as_bytes().into()),
+        match value.len() {
+            1..=ONLY_CAP => Self {
+                block: Some(value.as_bytes().into()),
+            },
+            _ => Self::over_cap(),
         }
     }
 
@@ -103,68 +108,62 @@ impl Secrets {
 #[derive(Clone, Default)]
 pub(crate) struct Sighted {
     pub(crate) secrets: Secrets,
-    pub(crate) has_mcp_session: bool,
-    /// Whether the idempotency key, the first if there are several, is more than blank.
-    idempotency_key: Option<bool>,
+    pub(crate) noted: Noted,
 }
 
 impl Sighted {
-    pub(crate) fn has_idempotency_key(&self) -> bool {
-        self.idempotency_key == Some(true)
-    }
-
-    #[inline(always)]
-    fn note_key(&mut self, key: &HeaderValue) {
-        let is_blank = |key: &HeaderValue| key.as_bytes().iter().all(u8::is_ascii_whitespace);
-        self.idempotency_key.get_or_insert_with(|| !is_blank(key));
-    }
-
-    /// Looks at each header once, its name included, and allocates nothing if there are no credentials.
-    #[inline(always)]
+    /// As [`Sighted::look`], in one that is returned.
+    #[inline]
     pub(crate) fn of(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
-        match headers.is_empty() {
-            true => Self::default(),
-            false => Self::in_headers(headers, extra),
+        let mut sighted = Self::default();
+        sighted.look(headers, extra);
+        sighted
+    }
+
+    /// Looks at each header once, its name included, and allocates nothing if there are no credentials. Of one
+    /// that has not looked yet, and where it stays: a call is not to pay for moving it.
+    #[inline(always)]
+    pub(crate) fn look(&mut self, headers: &HeaderMap, extra: &[HeaderName]) {
+        match extra.is_empty() {
+            true => self.look_for_one(headers),
+            false => self.look_for_more(headers, extra),
         }
     }
 
-    /// Takes some 24 instructions for an ordinary header. What is more than one credential or an idempotency
-    /// key is left to [`Sighted::all`]: this loop has all that it needs in registers.
+    /// Takes some 20 instructions for an ordinary header. What is more than one `authorization` is left to
+    /// [`Sighted::look_at`]: this loop calls nothing, and has all that it needs in registers.
     #[inline(never)]
-    fn in_headers(headers: &HeaderMap, extra: &[HeaderName]) -> Self {
-        let mut sighted = Self::default();
+    fn look_for_one(&mut self, headers: &HeaderMap) {
         let mut only = None;
         let mut rest = headers.iter();
         while let Some((name, value)) = rest.next() {
-            if extra.is_empty() && !value.is_sensitive() {
-                if !Kind::may_matter(name) {
-                    continue;
+            match *name {
+                header::AUTHORIZATION if only.is_none() && value.len() >= SHORTEST => {
+                    only = Some(value);
                 }
-                match Kind::that_matters(name) {
-                    Kind::Ordinary => continue,
-                    Kind::IdempotencyKey => {
-                        sighted.note_key(value);
-                        continue;
-                    }
-                    Kind::Credential if only.is_none() && value.len() >= SHORTEST => {
-                        only = Some(value);
-                        continue;
-                    }
-                    Kind::Credential | Kind::Cookie | Kind::Session => {}
+                _ if value.is_sensitive() || Kind::may_matter(name) => {
+                    return self.look_at(only, (name, value), rest, headers, &[]);
                 }
+                _ => {}
             }
-            sighted.all(only, (name, value), rest, headers, extra);
-            return sighted;
         }
         if let Some(value) = only {
-            sighted.secrets = Secrets::only(value);
+            self.remember(Secrets::only(value));
         }
-        sighted
+    }
+
+    /// As [`Sighted::look_for_one`], for those who have names of their own.
+    #[inline(never)]
+    fn look_for_more(&mut self, headers: &HeaderMap, extra: &[HeaderName]) {
+        let mut rest = headers.iter();
+        if let Some(first) = rest.next() {
+            self.look_at(None, first, rest, headers, extra);
+        }
     }
 
     /// Looks at the header `next` and those behind it. Of those before, `only` is a credential.
     #[inline(never)]
-    fn all<'a>(
+    fn look_at<'a>(
         &mut self,
         mut only: Option<&'a HeaderValue>,
         mut next: (&'a HeaderName, &'a HeaderValue),
@@ -177,9 +176,10 @@ impl Sighted {
         loop {
             let (name, value) = next;
             let kind = Kind::of(name);
-            self.has_mcp_session |= kind == Kind::Session;
-            if kind == Kind::IdempotencyKey {
-                self.note_key(value);
+            match kind {
+                Kind::Session => self.noted.note_session(),
+                Kind::IdempotencyKey => self.noted.note_key(value),
+                Kind::Ordinary | Kind::Credential | Kind::Cookie => {}
             }
             if is_secret(kind, name, value, extra) {
                 only = (size == 0 && kind != Kind::Cookie).then_some(value);
@@ -190,11 +190,17 @@ impl Sighted {
                 None => break,
             }
         }
-        self.secrets = match (size, only) {
-            (0, _) => return,
-            (_, Some(value)) => Secrets::only(value),
-            (_, None) => Secrets::copied(headers, extra, size),
-        };
+        match (size, only) {
+            (0, _) => {}
+            (_, Some(value)) => self.remember(Secrets::only(value)),
+            (_, None) => self.remember(Secrets::copied(headers, extra, size)),
+        }
+    }
+
+    /// Remembers `secrets`, the first: there are none yet to be dropped.
+    #[inline(always)]
+    fn remember(&mut self, secrets: Secrets) {
+        mem::forget(mem::replace(&mut self.secrets, secrets));
     }
 }
 

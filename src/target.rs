@@ -15,6 +15,7 @@ use crate::{
     endpoint::Endpoint,
     extensions::extension,
     path::is_plain,
+    rare::Rare,
     record::PathTemplate,
     text::copy_short,
 };
@@ -35,7 +36,7 @@ pub(crate) const IN_PLACE: usize = 90;
 #[derive(Clone)]
 enum Place {
     Copied(Copied),
-    Whole(Whole),
+    Whole(Rare<Whole>),
 }
 
 /// What does not fit in place. Apart, so that there is next to nothing to drop where it fits.
@@ -130,7 +131,7 @@ impl Target {
         ) {
             // A blank one would leave nothing that says that a request was kept.
             (Place::Copied(copied), Some(template)) if !template.as_str().is_empty() => copied
-                .keep(request.method(), request.uri(), template.as_str(), false)
+                .keep(request.method(), request.uri(), template.as_str())
                 .is_some(),
             _ => false,
         }
@@ -140,11 +141,7 @@ impl Target {
     /// if it fits, since that is cheaper than to find out where it begins.
     #[inline(always)]
     pub(crate) fn keep(&mut self, method: &Method, uri: &Uri) {
-        let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep_whole(method, uri),
-            Place::Whole(_) => None,
-        };
-        if kept.is_none() {
+        if !self.keep_in_place(method, uri) {
             self.keep_path(method, uri);
         }
     }
@@ -154,7 +151,7 @@ impl Target {
     #[inline(never)]
     fn keep_path(&mut self, method: &Method, uri: &Uri) {
         let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep(method, uri, uri.path(), false),
+            Place::Copied(copied) => copied.keep(method, uri, uri.path()),
             Place::Whole(_) => None,
         };
         if kept.is_none() {
@@ -165,12 +162,17 @@ impl Target {
     /// As [`Target::keep`], and the query too, for those who must know which secrets were sent.
     #[inline(always)]
     pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) {
-        let kept = match &mut self.place {
-            Place::Copied(copied) => copied.keep_whole(method, uri),
-            Place::Whole(_) => None,
-        };
-        if kept.is_none() {
+        if !self.keep_in_place(method, uri) {
             *self = Self::cloned(method, uri);
+        }
+    }
+
+    /// As [`Target::keep_whole`], but only if it fits in place. Returns whether it does.
+    #[inline(always)]
+    pub(crate) fn keep_in_place(&mut self, method: &Method, uri: &Uri) -> bool {
+        match &mut self.place {
+            Place::Copied(copied) => copied.keep_whole(method, uri).is_some(),
+            Place::Whole(_) => false,
         }
     }
 
@@ -182,14 +184,14 @@ impl Target {
             None => Whole::Boxed(Box::new((method.clone(), uri))),
         };
         Self {
-            place: Place::Whole(whole),
+            place: Place::Whole(Rare::new(whole)),
         }
     }
 
     pub(crate) fn method(&self) -> &Method {
         match &self.place {
             Place::Copied(copied) => copied.method(),
-            Place::Whole(whole) => whole.method(),
+            Place::Whole(whole) => whole.as_ref().map_or(&Method::GET, Whole::method),
         }
     }
 
@@ -197,7 +199,9 @@ impl Target {
     pub(crate) fn address(&self) -> Address<'_> {
         match &self.place {
             Place::Copied(copied) => copied.address(),
-            Place::Whole(whole) => Address::of(whole.uri()),
+            Place::Whole(whole) => whole
+                .as_ref()
+                .map_or_else(Address::default, |whole| Address::of(whole.uri())),
         }
     }
 
@@ -250,35 +254,64 @@ impl Copied {
     /// back.
     #[inline(always)]
     pub(crate) fn keep_whole(&mut self, method: &Method, uri: &Uri) -> Option<()> {
+        // Two ways for good: where there is no authority, the path comes first and all is known by then.
+        match uri.authority() {
+            Some(authority) => {
+                let authority = self.keep_authority(uri, authority.as_str())?;
+                self.keep_sent(authority, method, uri)
+            }
+            None => self.keep_sent(0, method, uri),
+        }
+    }
+
+    /// Copies the path and the query behind the authority, if they fit.
+    #[inline(always)]
+    fn keep_sent(&mut self, authority: usize, method: &Method, uri: &Uri) -> Option<()> {
         // Both in one, as they were sent.
         let sent = uri.path_and_query().map_or("", |sent| sent.as_str());
         // `http://host?query` has no path, and yet one is shown.
         if sent.as_bytes().first() == Some(&b'?') {
             return None;
         }
-        self.keep(method, uri, sent, true)
+        self.keep_behind(authority, method, sent, true)
     }
 
-    /// Copies the authority of `uri` and a path, with its query if that `is_whole`, if they fit.
+    /// Copies the authority of `uri` and a path, if they fit.
     #[inline(always)]
-    fn keep(&mut self, method: &Method, uri: &Uri, path: &str, is_whole: bool) -> Option<()> {
-        let method = Standard::of(method)?;
-        let (scheme, authority) = match uri.authority() {
-            Some(authority) => (CommonScheme::of(uri)?, authority.as_str()),
-            // Then there is no scheme either.
-            None => (CommonScheme::Absent, ""),
+    fn keep(&mut self, method: &Method, uri: &Uri, path: &str) -> Option<()> {
+        let authority = match uri.authority() {
+            Some(authority) => self.keep_authority(uri, authority.as_str())?,
+            None => 0,
         };
-        let (place, rest) = self.bytes.split_at_mut_checked(authority.len())?;
-        // Most URIs on a server have none, and to copy nothing is a call too.
-        if !authority.is_empty() {
-            copy_short(place, authority.as_bytes());
-        }
-        copy_short(rest.get_mut(..path.len())?, path.as_bytes());
-        self.method = method;
-        self.scheme = scheme;
-        // Both are less than `IN_PLACE`.
+        self.keep_behind(authority, method, path, false)
+    }
+
+    /// Copies the scheme and the authority of `uri`, into one that has none. Returns where that ends.
+    #[inline(always)]
+    fn keep_authority(&mut self, uri: &Uri, authority: &str) -> Option<usize> {
+        self.scheme = CommonScheme::of(uri)?;
+        let place = self.bytes.get_mut(..authority.len())?;
+        copy_short(place, authority.as_bytes());
+        // Less than `IN_PLACE`.
         self.authority = authority.len() as u8;
-        self.end = (authority.len() + path.len()) as u8;
+        Some(authority.len())
+    }
+
+    /// Copies a path behind the authority, with its query if that `is_whole`, if it fits.
+    #[inline(always)]
+    fn keep_behind(
+        &mut self,
+        authority: usize,
+        method: &Method,
+        path: &str,
+        is_whole: bool,
+    ) -> Option<()> {
+        let method = Standard::of(method)?;
+        let place = self.bytes.get_mut(authority..)?.get_mut(..path.len())?;
+        copy_short(place, path.as_bytes());
+        self.method = method;
+        // Less than `IN_PLACE`.
+        self.end = (authority + path.len()) as u8;
         self.is_whole = is_whole;
         Some(())
     }

@@ -1,6 +1,6 @@
 //! One row of the table each: a name, and the service that the requests go through.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tower::{
     BoxError, Layer, Service, ServiceBuilder, retry::RetryLayer as TowerRetryLayer,
@@ -11,6 +11,7 @@ use tower_diagnose::{
     ServerStack, TimeoutLayer,
 };
 use tower_http::{
+    add_extension::AddExtensionLayer,
     timeout::TimeoutLayer as HttpTimeoutLayer,
     trace::{DefaultMakeSpan, TraceLayer},
 };
@@ -42,6 +43,7 @@ pub const PEERS: &[&str] = &[
     "tower retry, budget",
     "tower retry, budget, timeout",
     "tower-http trace",
+    "tower-http add extension",
     "by hand",
     "resilience retry",
     "resilience time limiter",
@@ -106,6 +108,9 @@ pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Outpu
                 .make_span_with(DefaultMakeSpan::new())
                 .layer(bare),
         ),
+        "tower-http add extension" => {
+            visitor.visit(AddExtensionLayer::new(Arc::new(LIMIT)).layer(bare))
+        }
         "by hand" => visitor.visit(by_hand(LIMIT).service(bare)),
         "resilience retry" => visitor.visit(repeat().layer(bare)),
         "resilience time limiter" => visitor.visit(time_limiter().layer(bare)),

@@ -15,6 +15,7 @@ use crate::{
     outcome::{Delivery, Facts, Idempotency},
     protocol::{Protocol, inspect, is_labelled},
     protocol_found::Found,
+    rare::Rare,
     redact::Scrubber,
     remembered::Remembered,
     secrets::Sighted,
@@ -48,7 +49,7 @@ impl Kept {
             config: Arc::clone(&layer.config),
             remembered,
             brought: Brought {
-                recorder,
+                recorder: recorder.into(),
                 idempotency: Some(idempotency),
                 #[cfg(feature = "axum")]
                 matched_path: None,
@@ -69,35 +70,34 @@ impl Kept {
 /// What a request brings along in its extensions. Nothing, as a rule.
 #[derive(Clone, Default)]
 pub(super) struct Brought {
-    pub(super) recorder: Option<CallRecorder>,
+    pub(super) recorder: Rare<CallRecorder>,
     idempotency: Option<Idempotency>,
     #[cfg(feature = "axum")]
     matched_path: Option<axum::extract::MatchedPath>,
 }
 
 impl Brought {
-    #[inline(always)]
     pub(super) fn by(extensions: &Extensions, is_server: bool) -> Self {
-        match extensions.is_empty() {
-            true => Self::default(),
-            false => Self::found(extensions, is_server),
-        }
+        let mut brought = Self::default();
+        brought.look(extensions, is_server);
+        brought
     }
 
     #[inline(never)]
-    fn found(
+    pub(super) fn look(
+        &mut self,
         extensions: &Extensions,
         #[cfg_attr(not(feature = "axum"), expect(unused_variables))] is_server: bool,
-    ) -> Self {
-        Self {
-            recorder: CallRecorder::of(extensions).cloned(),
+    ) {
+        *self = Self {
+            recorder: CallRecorder::of(extensions).cloned().into(),
             idempotency: Idempotency::declared(extensions),
             #[cfg(feature = "axum")]
             matched_path: match is_server {
                 true => extensions.get().cloned(),
                 false => None,
             },
-        }
+        };
     }
 }
 
@@ -143,7 +143,7 @@ impl Call<'_> {
                 reads: has_body && self.config.body_cap > 0,
             };
         }
-        if let (true, Some(recorder)) = (status.as_u16() >= 400, &self.brought.recorder) {
+        if let (true, Some(recorder)) = (status.as_u16() >= 400, &*self.brought.recorder) {
             recorder.accepted();
         }
         if self.config.protocols.is_empty() || !has_body {
@@ -226,7 +226,7 @@ impl Call<'_> {
         Facts {
             dispatched: true,
             last_status: Some(status),
-            mcp_session: self.sighted.has_mcp_session,
+            mcp_session: self.sighted.noted.has_mcp_session(),
             ..seen.unwrap_or_default()
         }
     }
@@ -237,7 +237,7 @@ impl Call<'_> {
 
     fn idempotency(&self) -> Idempotency {
         let method = self.target.method();
-        let has_key = || self.sighted.has_idempotency_key();
+        let has_key = || self.sighted.noted.has_idempotency_key();
         let declared = self.brought.idempotency;
         declared.unwrap_or_else(|| Idempotency::undeclared(method, has_key))
     }
@@ -289,7 +289,7 @@ impl Call<'_> {
 
     /// Tells the log and the record of a failure that came after the response was handed on.
     pub(super) fn note_late(&self, diagnosis: &Diagnosis) {
-        if let Some(recorder) = &self.brought.recorder {
+        if let Some(recorder) = &*self.brought.recorder {
             recorder.attempt_failed(Some(diagnosis.outcome()), Delivery::Answered);
         }
         self.log(diagnosis);

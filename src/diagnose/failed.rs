@@ -31,7 +31,7 @@ impl Call<'_> {
             delivery = delivery.and(recorder.delivery());
         }
         let facts = Facts {
-            mcp_session: self.sighted.has_mcp_session,
+            mcp_session: self.sighted.noted.has_mcp_session(),
             ..seen.map_or_else(
                 || Facts {
                     dispatched: !self.config.is_server && delivery != Delivery::NotSent,

@@ -19,7 +19,8 @@ use super::{
     looking::{Reading, look, look_client},
 };
 use crate::{
-    classify::as_error, diagnosis::Diagnosed, error::BoxError, secrets::Sighted, target::Target,
+    classify::as_error, diagnosis::Diagnosed, error::BoxError, rare::Rare, secrets::Sighted,
+    target::Target,
 };
 
 pin_project! {
@@ -30,23 +31,25 @@ pin_project! {
         B: Body,
     {
         #[pin]
-        state: State<F, E>,
+        state: State<F, B, E>,
         // The parts of a `Call`.
         config: Arc<Config>,
         target: Target,
         sighted: Sighted,
         brought: Brought,
-        reading: Option<Reading<B>>,
         side: PhantomData<fn() -> Side>,
     }
 }
 
 pin_project! {
     #[project = StateProj]
-    enum State<F, E> {
+    enum State<F, B, E>
+    where
+        B: Body,
+    {
         Calling { #[pin] inner: F },
-        Refused { error: Option<E> },
-        Called,
+        Refused { error: Rare<E> },
+        Looking { reading: Rare<Reading<B>> },
     }
 }
 
@@ -67,7 +70,6 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             target,
             sighted,
             brought,
-            reading: None,
             side: PhantomData,
         }
     }
@@ -76,12 +78,13 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
     #[cold]
     pub(super) fn refused<R>(config: &Arc<Config>, request: &Request<R>, error: E) -> Self {
         Self {
-            state: State::Refused { error: Some(error) },
+            state: State::Refused {
+                error: Rare::new(error),
+            },
             config: Arc::clone(config),
             target: Target::whole(request),
             sighted: Sighted::of(request.headers(), &config.redacted),
             brought: Brought::by(request.extensions(), config.is_server),
-            reading: None,
             side: PhantomData,
         }
     }
@@ -102,48 +105,58 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
         F: Future<Output = Result<Response<B>, I>>,
     {
         let this = self.as_mut().project();
-        let ended = match this.state.project() {
+        match this.state.project() {
             StateProj::Calling { inner } => match ready!(inner.poll(cx)) {
                 Ok(response) if this.config.is_plainly(response.status()) => {
-                    return Poll::Ready(Ok(response.map(ResponseBody::plain)));
+                    Poll::Ready(Ok(response.map(ResponseBody::plain)))
                 }
-                result => Some(result),
+                result => look(self, Some(result), cx),
             },
-            StateProj::Refused { .. } | StateProj::Called => None,
-        };
-        look(self, ended, cx)
+            StateProj::Refused { .. } | StateProj::Looking { .. } => look(self, None, cx),
+        }
     }
 
-    /// Ends the waiting, with the error of a service that did not get ready if there is one.
-    fn end<I>(
+    /// Looks into what the inner service has `ended` with, or did not get ready with, or goes on looking.
+    fn poll_looking<I, X>(
         self: Pin<&mut Self>,
         ended: Option<Result<Response<B>, I>>,
         convert: impl FnOnce(I) -> E,
-    ) -> Ended<'_, B, E> {
+        look: impl FnOnce(
+            Call<'_>,
+            &mut Option<Reading<B>>,
+            Option<Result<Response<B>, E>>,
+        ) -> Looked<B, X>,
+    ) -> Looked<B, X> {
         let mut this = self.project();
+        let mut reading = match this.state.as_mut().project() {
+            StateProj::Looking { reading } => reading.take(),
+            StateProj::Calling { .. } | StateProj::Refused { .. } => None,
+        };
         let ended = match this.state.as_mut().project() {
             StateProj::Refused { error } => error.take().map(Err),
-            StateProj::Calling { .. } | StateProj::Called => {
+            StateProj::Calling { .. } | StateProj::Looking { .. } => {
                 ended.map(|result| result.map_err(convert))
             }
         };
-        this.state.set(State::Called);
+        if ended.is_some() {
+            // The inner future goes before the body is read.
+            let reading = Rare::NONE;
+            this.state.set(State::Looking { reading });
+        }
         let call = Call {
             config: this.config,
             target: this.target,
             sighted: this.sighted,
             brought: this.brought,
         };
-        (call, this.reading, ended)
+        let looked = look(call, &mut reading, ended);
+        if let Some(reading) = reading {
+            let reading = Rare::new(reading);
+            this.state.set(State::Looking { reading });
+        }
+        looked
     }
 }
-
-/// A call, what is read of its answer, and what it has ended with just now.
-type Ended<'a, B, E> = (
-    Call<'a>,
-    &'a mut Option<Reading<B>>,
-    Option<Result<Response<B>, E>>,
-);
 
 /// What a poll gives.
 type Looked<B, X> = Poll<Result<Response<ResponseBody<B>>, X>>;
@@ -184,8 +197,9 @@ fn diagnose<F, B: Body, I: Into<BoxError>>(
     ended: Option<Result<Response<B>, I>>,
     cx: &mut Context<'_>,
 ) -> Looked<B, Diagnosed> {
-    let (call, reading, ended) = future.end(ended, Into::into);
-    look_client(call, reading, ended, cx)
+    future.poll_looking(ended, Into::into, |call, reading, ended| {
+        look_client(call, reading, ended, cx)
+    })
 }
 
 /// Looks into what a service of one's own has ended with; its error stays what it is.
@@ -202,8 +216,11 @@ fn observe<F, B: Body, E: 'static>(
         }
         error
     };
-    let (call, reading, ended) = future.end(ended, |error| error);
-    look(call, reading, ended, cx, observed, Ok)
+    future.poll_looking(
+        ended,
+        |error| error,
+        |call, reading, ended| look(call, reading, ended, cx, observed, Ok),
+    )
 }
 
 impl<F, B: Body, E, Side> fmt::Debug for ResponseFuture<F, B, E, Side> {

@@ -98,7 +98,7 @@ pub(super) fn look<B: Body, E, X>(
         Step::Watched(head, body) => {
             let body = match call.is_watched() {
                 true => {
-                    let trailers = Trailers::new(call.keep(), head.status);
+                    let trailers = Box::new(Trailers::new(call.keep(), head.status));
                     ResponseBody::peeked(Box::pin(Peeked::watched(body, trailers)))
                 }
                 false => ResponseBody::plain(body),

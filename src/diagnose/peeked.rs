@@ -35,8 +35,9 @@ pin_project! {
         reader: Option<Reader>,
         // The rest of the response, here so that it needs no place in the future of a good call.
         head: Option<Parts>,
-        // Who waits for the trailers.
-        trailers: Option<Trailers>,
+        // Who waits for the trailers. In a block of its own: it is larger than all else, and of a body that
+        // is read ahead there is none.
+        trailers: Option<Box<Trailers>>,
     }
 }
 
@@ -110,7 +111,7 @@ impl<B: Body> Peeked<B> {
     }
 
     /// Reads nothing ahead, and shows what comes at the end to `trailers`.
-    pub(super) fn watched(body: B, trailers: Trailers) -> Self {
+    pub(super) fn watched(body: B, trailers: Box<Trailers>) -> Self {
         Self {
             body,
             first: None,

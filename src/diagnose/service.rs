@@ -2,6 +2,7 @@ use std::{
     any::Any,
     fmt,
     marker::PhantomData,
+    mem::ManuallyDrop,
     sync::Arc,
     task::{Context, Poll, ready},
 };
@@ -46,18 +47,59 @@ impl<S, Side> Diagnose<S, Side> {
         B: Body,
         E: 'static,
     {
-        let config = &self.config;
         if self.not_ready.is_some() {
-            if let Some(error) = self.not_ready.take().and_then(named) {
-                return ResponseFuture::refused(config, &request, error);
-            }
+            return self.refuse(request);
         }
+        let config = &self.config;
+        // Whoever drops it may keep where it lies, for all that the compiler knows, and what may be kept is
+        // moved before it is called with: 40 instructions. A panic of the allocator's leaks it.
+        let request = ManuallyDrop::new(request);
         let mut target = Target::nothing();
-        target.keep_whole(request.method(), request.uri());
+        if !target.keep_in_place(request.method(), request.uri()) {
+            return self.send_far(ManuallyDrop::into_inner(request));
+        }
+        let mut sighted = Sighted::default();
+        if !request.headers().is_empty() {
+            sighted.look(request.headers(), &config.redacted);
+        }
+        let mut brought = Brought::default();
+        if !request.extensions().is_empty() {
+            brought.look(request.extensions(), config.is_server);
+        }
+        let inner = self.inner.call(ManuallyDrop::into_inner(request));
+        ResponseFuture::waiting(inner, Arc::clone(&self.config), target, sighted, brought)
+    }
+
+    /// As [`Diagnose::send`], for a URI that takes a clone.
+    #[cold]
+    #[inline(never)]
+    fn send_far<R, B, E>(&mut self, request: Request<R>) -> ResponseFuture<S::Future, B, E, Side>
+    where
+        S: Service<Request<R>>,
+        B: Body,
+        E: 'static,
+    {
+        let config = &self.config;
+        let target = Target::whole(&request);
         let sighted = Sighted::of(request.headers(), &config.redacted);
         let brought = Brought::by(request.extensions(), config.is_server);
         let inner = self.inner.call(request);
-        ResponseFuture::waiting(inner, Arc::clone(config), target, sighted, brought)
+        ResponseFuture::waiting(inner, Arc::clone(&self.config), target, sighted, brought)
+    }
+
+    /// Fails with what the inner service said instead of getting ready.
+    #[cold]
+    #[inline(never)]
+    fn refuse<R, B, E>(&mut self, request: Request<R>) -> ResponseFuture<S::Future, B, E, Side>
+    where
+        S: Service<Request<R>>,
+        B: Body,
+        E: 'static,
+    {
+        match self.not_ready.take().and_then(named) {
+            Some(error) => ResponseFuture::refused(&self.config, &request, error),
+            None => self.send_far(request),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ impl<B> Operation<B> {
     /// failures of that body are marked by [`ReplayBody`](super::ReplayBody), and one that is kept says
     /// itself that it failed, whatever a layer below made of its error.
     pub(super) fn explain(&self, error: BoxError) -> BoxError {
-        match self.spare.has_failed() {
+        match self.spare().has_failed() {
             true => error,
             false => LeftBehind::explain(error),
         }
@@ -36,9 +36,9 @@ impl<B> Operation<B> {
             Delivery::Unknown if is_timeout(error) => self.delivery_of_dropped(),
             Delivery::NotSent
                 if self.permission == Permission::IfUnsent
-                    && self.spare.is_whole()
+                    && self.spare().is_whole()
                     && is_goaway(error)
-                    && !self.spare.is_read() =>
+                    && !self.spare().is_read() =>
             {
                 Delivery::Unknown
             }
@@ -49,11 +49,10 @@ impl<B> Operation<B> {
     /// Returns whether the running attempt, which is about to be dropped, can have arrived. If it is known
     /// that it was never given a connection, the record is told.
     pub(super) fn delivery_of_dropped(&self) -> Delivery {
-        let connection = self.connection.as_ref();
-        if !connection.is_some_and(ConnectionWatch::saw_none) {
+        if !self.connection().is_some_and(ConnectionWatch::saw_none) {
             return Delivery::Unknown;
         }
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             recorder.unsent();
         }
         Delivery::NotSent
@@ -62,7 +61,7 @@ impl<B> Operation<B> {
     /// Tells the record how an attempt failed: only here is it known that one which is about to be dropped
     /// midway had run out of time.
     pub(super) fn recorded_failure(&self, answer: Answer<'_>) -> Option<Outcome> {
-        let (Some(recorder), Answer::Error(error)) = (&self.recorder, answer) else {
+        let (Some(recorder), Answer::Error(error)) = (self.recorder(), answer) else {
             return None;
         };
         let failure = classify(Some(error), &recorder.snapshot())?;

@@ -17,7 +17,7 @@ use super::{
     replay::ReplayBody,
 };
 use crate::{
-    call::CallRecorder, error::BoxError, outcome::Idempotency, remembered::Remembered,
+    call::CallRecorder, error::BoxError, outcome::Idempotency, rare::Rare, remembered::Remembered,
     retried::StopReason,
 };
 
@@ -28,14 +28,14 @@ pin_project! {
     /// it stops everything and returns what it took out of the budget for an attempt not yet made.
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<S, F, B, R> {
-        pub(super) operation: Operation<B>,
+        operation: Operation<B>,
         // For later attempts; `None` where there can be none.
-        pub(super) service: Option<S>,
+        service: Option<S>,
         // One timer for whatever is waited for: the limit, the drain, the next attempt.
         #[pin]
-        pub(super) timer: Option<Sleep>,
+        timer: Option<Sleep>,
         #[pin]
-        pub(super) state: State<F, B, R>,
+        state: State<F, B, R>,
     }
 }
 
@@ -43,15 +43,25 @@ pin_project! {
     #[project = StateProj]
     pub(crate) enum State<F, B, R> {
         /// Not called: the service was not ready.
-        NotReady { error: Option<BoxError> },
+        NotReady { error: Rare<BoxError> },
         Calling { #[pin] attempt: F },
         // Always there, but for the moment in which it ends.
-        Pausing { pause: Option<Box<Pause<B, R>>> },
+        Pausing { pause: Rare<Box<Pause<B, R>>> },
         Done,
     }
 }
 
 impl<S, F, B, R> ResponseFuture<S, F, B, R> {
+    #[inline(always)]
+    pub(super) fn new(operation: Operation<B>, service: Option<S>, state: State<F, B, R>) -> Self {
+        Self {
+            operation,
+            service,
+            timer: None,
+            state,
+        }
+    }
+
     /// Returns what a diagnosis of the call's failure needs to know, if the layer was told to
     /// [remember](super::RetryLayer::remembers) it.
     pub(crate) fn recall(&self) -> (Remembered, Idempotency, Option<CallRecorder>) {
@@ -196,7 +206,7 @@ where
         };
         let time_left = this.operation.limits.time_left();
         let pause = Pause::new(result, request, after, time_left, withdrawal);
-        let pause = Some(Box::new(pause));
+        let pause = Rare::new(Box::new(pause));
         this.state.set(State::Pausing { pause });
         None
     }

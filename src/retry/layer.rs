@@ -247,7 +247,9 @@ impl RetryLayer {
     }
 
     fn with(mut self, change: impl FnOnce(&mut Rules)) -> Self {
-        change(Arc::make_mut(&mut self.rules));
+        let rules = Arc::make_mut(&mut self.rules);
+        change(rules);
+        rules.settle();
         self
     }
 }

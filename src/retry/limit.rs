@@ -11,7 +11,7 @@ use super::timer::poll_timer;
 /// The limits of a call: on the whole of it, with the waits between its attempts, and on the attempt
 /// that is running. One timer serves both.
 #[derive(Clone, Copy)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     total: Option<Total>,
     /// Known once the running attempt has kept us waiting.
     attempt_ends: Option<Instant>,

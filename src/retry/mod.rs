@@ -144,6 +144,7 @@
 mod connection;
 mod evidence;
 mod future;
+mod held;
 mod kept;
 mod layer;
 mod limit;

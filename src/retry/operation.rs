@@ -6,15 +6,16 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{Extensions, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use tokio::time::Sleep;
 
 use super::{
     connection::ConnectionWatch,
+    held::Held,
     limit::{Limits, RanOut},
     replay::ReplayBody,
     rules::Rules,
-    spare::Spare,
+    terms::Terms,
 };
 use crate::{
     attempt::{Answer, Attempt},
@@ -37,11 +38,8 @@ use crate::{
 /// One call, over all its attempts: what may be done, what was done, what came of it.
 pub(super) struct Operation<B> {
     pub(super) rules: Arc<Rules>,
-    pub(super) spare: Spare<B>,
-    /// The request's, copied if it had any beside the recorder, which is put back apart.
-    pub(super) extensions: Extensions,
-    pub(super) recorder: Option<CallRecorder>,
-    pub(super) connection: Option<ConnectionWatch>,
+    /// `None` for a call of which nothing is kept: see [`Retry::call`](super::Retry).
+    pub(super) held: Option<Held<B>>,
     pub(super) idempotency: Idempotency,
     pub(super) permission: Permission,
     pub(super) max_attempts: u32,
@@ -66,29 +64,40 @@ pub(super) enum Verdict {
 }
 
 impl<B> Operation<B> {
+    /// The first attempt has been made.
+    #[inline(always)]
+    pub(super) fn new(
+        rules: Arc<Rules>,
+        terms: Terms,
+        limits: Limits,
+        held: Option<Held<B>>,
+    ) -> Self {
+        Self {
+            rules,
+            held,
+            idempotency: terms.idempotency,
+            permission: terms.permission,
+            max_attempts: terms.max_attempts,
+            number: 1,
+            attempts: 0,
+            delivery: None,
+            limits,
+        }
+    }
+
     /// Returns whether an answer is good, and the first: there is nothing to judge then.
     #[inline]
     pub(super) fn is_plain(&self, status: StatusCode) -> bool {
         self.number == 1 && !is_failure(status)
     }
 
-    /// Makes the request of the next attempt, unless it cannot be made after all.
-    pub(super) fn next_request(&self) -> Option<Request<ReplayBody<B>>> {
-        let mut request = self.spare.request()?;
-        if !self.extensions.is_empty() {
-            *request.extensions_mut() = self.extensions.clone();
-        }
-        if let Some(recorder) = &self.recorder {
-            request.extensions_mut().insert(recorder.clone());
-        }
-        Some(request)
-    }
-
     /// Begins the next attempt, by this request.
     pub(super) fn start(&mut self, mut request: Request<ReplayBody<B>>) -> Request<ReplayBody<B>> {
         self.number = self.number.saturating_add(1);
         self.limits.attempt_started();
-        self.connection = announce(&self.rules, self.number, &self.limits, &mut request);
+        if let Some(held) = &mut self.held {
+            held.connection = announce(&self.rules, self.number, &self.limits, &mut request);
+        }
         request
     }
 
@@ -136,7 +145,7 @@ impl<B> Operation<B> {
             delivery,
             number: self.number,
             max_attempts: self.max_attempts,
-            body_is_replayable: self.spare.can_replay(),
+            body_is_replayable: self.spare().can_replay(),
             backoff: self
                 .rules
                 .backoff
@@ -170,7 +179,7 @@ impl<B> Operation<B> {
         if let Some(on_retry) = &self.rules.on_retry {
             self.ask(&**on_retry, &case, answer, retryable);
         }
-        if let (Some(recorder), Some(failure)) = (&self.recorder, failure) {
+        if let (Some(recorder), Some(failure)) = (self.recorder(), failure) {
             recorder.repeating(failure);
         }
         tracing::debug!(
@@ -207,7 +216,7 @@ impl<B> Operation<B> {
             self.delivery.unwrap_or(Delivery::NotSent),
         );
         self.report(stop);
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             recorder.retried(retried);
         }
         match result {
@@ -284,7 +293,7 @@ impl<B> Operation<B> {
         answer: Answer<'_>,
         retryable: bool,
     ) -> Option<T> {
-        if !self.spare.is_whole() {
+        if !self.spare().is_whole() {
             return None;
         }
         Some(hook(&Attempt {
@@ -300,12 +309,12 @@ impl<B> Operation<B> {
 
     pub(super) fn recall(&self) -> (Remembered, Idempotency, Option<CallRecorder>) {
         let names = self.rules.remembers.as_deref().unwrap_or_default();
-        let remembered = self.spare.remembered(names).unwrap_or_default();
-        (remembered, self.idempotency, self.recorder.clone())
+        let remembered = self.spare().remembered(names).unwrap_or_default();
+        (remembered, self.idempotency, self.recorder().cloned())
     }
 
     fn endpoint(&self) -> Option<Endpoint> {
-        self.spare.endpoint()
+        self.spare().endpoint()
     }
 
     fn report(&self, stop: StopReason) {

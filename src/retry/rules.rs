@@ -24,6 +24,9 @@ type Announce = dyn Fn(u32, Option<Duration>, &mut HeaderMap) + Send + Sync;
 /// What a [`RetryLayer`](super::RetryLayer) was told, shared by its services and their calls.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
+    /// Of a request that may not be repeated nothing is kept: nobody limits, watches or diagnoses it.
+    /// Follows from all others: see [`Rules::settle`].
+    pub(super) is_light: bool,
     /// A layer that never repeats has nothing to give up, and says nothing of attempts.
     pub(super) is_off: bool,
     pub(super) max_attempts: u32,
@@ -51,6 +54,7 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn new() -> Self {
         Self {
+            is_light: true,
             is_off: false,
             max_attempts: 3,
             backoff: Backoff::default(),
@@ -70,6 +74,15 @@ impl Rules {
             random: Arc::new(Random::new()),
             warned: Arc::default(),
         }
+    }
+
+    /// Draws the conclusion from what was changed.
+    pub(super) fn settle(&mut self) {
+        self.is_light = self.total_limit.is_none()
+            && self.attempt_limit.is_none()
+            && self.remembers.is_none()
+            && self.announce.is_none()
+            && !self.capture_connection;
     }
 
     /// Takes note of a new call.

@@ -11,6 +11,7 @@ use tower_service::Service;
 use super::{
     connection::ConnectionWatch,
     future::{ResponseFuture, State},
+    held::Held,
     limit::Limits,
     operation::{Operation, announce},
     replay::ReplayBody,
@@ -63,16 +64,25 @@ where
 
     #[inline(always)]
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        if let Some(error) = self.not_ready.take() {
-            return self.refuse(&request, error);
+        if self.not_ready.is_some() {
+            return self.refuse(&request);
+        }
+        let (terms, recorder) = self.welcome(&request);
+        if !terms.may_repeat() && self.rules.is_light && request.extensions().is_empty() {
+            // Nothing of it will be needed, and what is not there is neither made nor moved nor dropped:
+            // 90 instructions.
+            let attempt = self.inner.call(request.map(ReplayBody::once));
+            let limits = Limits::start(None);
+            let operation = Operation::new(Arc::clone(&self.rules), terms, limits, None);
+            return ResponseFuture::new(operation, None, State::Calling { attempt });
         }
         let mut spare = Spare::Nothing;
-        let (begun, known) = self.begin(&mut spare, &mut request);
+        let (begun, limits) = self.begin(terms, recorder, &mut spare, &mut request);
         let attempt = match &mut spare {
             Spare::Whole(replay) => self.inner.call(replay.wrap(request)),
             _ => self.inner.call(request.map(ReplayBody::once)),
         };
-        begun.future(known, spare, State::Calling { attempt })
+        begun.future(terms, limits, spare, State::Calling { attempt })
     }
 }
 
@@ -89,22 +99,30 @@ impl<S> Retry<S> {
         &mut self.inner
     }
 
+    /// Takes note of a new call, and finds out what it allows and who records it.
+    #[inline(always)]
+    pub(crate) fn welcome<B>(&self, request: &Request<B>) -> (Terms, Option<CallRecorder>) {
+        self.rules.welcome(request);
+        let recorder = CallRecorder::of(request.extensions()).cloned();
+        let terms = Terms::of(&self.rules, request, recorder.is_some());
+        (terms, recorder)
+    }
+
     /// Does what is to be done before the first attempt of a call.
     ///
     /// A request is large. Nothing that is done here moves it, nor `spare`, which is `Nothing` so far.
     #[inline(always)]
     pub(crate) fn begin<B: Body>(
         &mut self,
+        terms: Terms,
+        recorder: Option<CallRecorder>,
         spare: &mut Spare<B>,
         request: &mut Request<B>,
-    ) -> (Begun<S>, Known)
+    ) -> (Begun<S>, Limits)
     where
         S: Clone,
     {
         let rules = &*self.rules;
-        rules.welcome(request);
-        let recorder = CallRecorder::of(request.extensions()).cloned();
-        let terms = Terms::of(rules, request, recorder.is_some());
         let limits = Limits::start(terms.total_limit);
         let mut extensions = Extensions::new();
         let mut service = None;
@@ -127,24 +145,18 @@ impl<S> Retry<S> {
             rules: Arc::clone(&self.rules),
             service,
         };
-        (begun, Known { terms, limits })
+        (begun, limits)
     }
 
-    /// Makes the future of a call that fails with `error`, since the service below is not ready.
+    /// Makes the future of a call that fails, since the service below is not ready.
     #[cold]
-    fn refuse<F, B: Body, R>(
-        &self,
-        request: &Request<B>,
-        error: BoxError,
-    ) -> ResponseFuture<S, F, B, R> {
+    fn refuse<F, B: Body, R>(&mut self, request: &Request<B>) -> ResponseFuture<S, F, B, R> {
         let recorder = CallRecorder::of(request.extensions()).cloned();
         let mut spare = Spare::Nothing;
         spare.keep_lean(request, self.rules.remembers.as_deref(), false);
-        let error = Some(refused(recorder.clone(), error));
-        let known = Known {
-            terms: Terms::of(&self.rules, request, recorder.is_some()),
-            limits: Limits::start(None),
-        };
+        let error = self.not_ready.take();
+        let error = error.map(|error| refused(recorder.clone(), error)).into();
+        let terms = Terms::of(&self.rules, request, recorder.is_some());
         let begun = Begun {
             recorder,
             extensions: Extensions::new(),
@@ -152,7 +164,7 @@ impl<S> Retry<S> {
             rules: Arc::clone(&self.rules),
             service: None,
         };
-        begun.future(known, spare, State::NotReady { error })
+        begun.future(terms, Limits::start(None), spare, State::NotReady { error })
     }
 }
 
@@ -165,43 +177,27 @@ pub(crate) struct Begun<S> {
     service: Option<S>,
 }
 
-/// What is known of it. Apart, because what need not be dropped need not be in memory while the service
-/// below is called.
-#[derive(Clone, Copy)]
-pub(crate) struct Known {
-    terms: Terms,
-    limits: Limits,
-}
-
 impl<S> Begun<S> {
     /// Makes the future of the call, when the first attempt was made. Between that and the future's being
     /// returned there is nothing that could panic or be seen elsewhere: then all of it is moved once.
+    ///
+    /// What need not be dropped comes apart: it need not be in memory while the service below is called.
     #[inline(always)]
     pub(crate) fn future<F, B, R>(
         self,
-        known: Known,
+        terms: Terms,
+        limits: Limits,
         spare: Spare<B>,
         state: State<F, B, R>,
     ) -> ResponseFuture<S, F, B, R> {
-        ResponseFuture {
-            operation: Operation {
-                rules: self.rules,
-                spare,
-                extensions: self.extensions,
-                recorder: self.recorder,
-                connection: self.connection,
-                idempotency: known.terms.idempotency,
-                permission: known.terms.permission,
-                max_attempts: known.terms.max_attempts,
-                number: 1,
-                attempts: 0,
-                delivery: None,
-                limits: known.limits,
-            },
-            service: self.service,
-            timer: None,
-            state,
-        }
+        let held = Held {
+            spare,
+            extensions: self.extensions,
+            recorder: self.recorder,
+            connection: self.connection,
+        };
+        let operation = Operation::new(self.rules, terms, limits, Some(held));
+        ResponseFuture::new(operation, self.service, state)
     }
 }
 

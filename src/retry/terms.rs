@@ -11,7 +11,7 @@ use crate::{
 
 /// What a request allows: by what it is, and by what it declares.
 #[derive(Clone, Copy)]
-pub(super) struct Terms {
+pub(crate) struct Terms {
     pub(super) idempotency: Idempotency,
     pub(super) permission: Permission,
     pub(super) max_attempts: u32,

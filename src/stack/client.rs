@@ -77,14 +77,15 @@ where
         }
         // As in `Retry`, spelled once more: a future that was made there would be moved here.
         let diagnose = self.diagnose.clone();
+        let (terms, recorder) = self.retry.welcome(&request);
         let mut spare = Spare::Nothing;
-        let (begun, known) = self.retry.begin(&mut spare, &mut request);
+        let (begun, limits) = self.retry.begin(terms, recorder, &mut spare, &mut request);
         let attempt = match &mut spare {
             Spare::Whole(replay) => self.retry.inner_mut().call(replay.wrap(request)),
             _ => self.retry.inner_mut().call(request.map(ReplayBody::once)),
         };
         ResponseFuture {
-            attempts: begun.future(known, spare, State::Calling { attempt }),
+            attempts: begun.future(terms, limits, spare, State::Calling { attempt }),
             diagnose,
             looking: None,
             recording: None,

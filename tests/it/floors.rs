@@ -26,6 +26,7 @@ const VOCABULARY: &[&str] = &[
     "kept_error",
     "retry_marks",
     "names",
+    "noted",
     "notes",
     "outcome",
     "path",

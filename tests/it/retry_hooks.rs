@@ -11,7 +11,7 @@ use tower_diagnose::{
     ClientStack, Delivery, Idempotency, NoRetry, RecentCalls, ResponseExt, RetryBudget, RetryLayer,
     StopReason,
 };
-use tracing::subscriber::with_default;
+use tracing::subscriber::set_default;
 
 use crate::{
     retry::{call, quick, request},
@@ -143,6 +143,7 @@ async fn every_reason_to_stop_is_named_in_the_record_and_in_an_event() {
     let asks = || Scripted::new([Reply::With(503, &[("retry-after", "31")], b"")]);
     let mut forbidden = request("GET");
     forbidden.extensions_mut().insert(NoRetry);
+    meet_the_events().await;
     for (layer, service, request, reason) in [
         (quick(), busy(), request("POST"), "not idempotent"),
         (quick(), busy(), request("GET"), "attempts used up"),
@@ -185,7 +186,7 @@ async fn every_reason_to_stop_is_named_in_the_record_and_in_an_event() {
         ),
     ] {
         let log = Log::default();
-        let guard = tracing::subscriber::set_default(log.subscriber(tracing::Level::DEBUG));
+        let guard = set_default(log.subscriber(tracing::Level::DEBUG));
         let calls = RecentCalls::new(2);
         let stack = ClientStack::new(Duration::MAX)
             .retry(layer)
@@ -203,9 +204,10 @@ async fn every_reason_to_stop_is_named_in_the_record_and_in_an_event() {
 
 #[tokio::test(start_paused = true)]
 async fn only_declared_repeats_nothing_else_and_warns_once() {
+    meet_the_events().await;
     let layer = quick().only_declared(true);
     let log = Log::default();
-    let guard = tracing::subscriber::set_default(log.subscriber(tracing::Level::WARN));
+    let guard = set_default(log.subscriber(tracing::Level::WARN));
     for _ in 0..2 {
         let service = Scripted::statuses([503]);
         let response = call(&layer, &service, request("GET")).await.unwrap();
@@ -231,21 +233,24 @@ async fn only_declared_repeats_nothing_else_and_warns_once() {
     );
 }
 
-#[test]
-fn an_event_names_the_reason_and_nothing_secret() {
+/// An event that another thread meets for the first time while a subscriber is added is never shown to it:
+/// tracing asks who wants an event before it can be found by those who are new. So each is met beforehand.
+async fn meet_the_events() {
+    for layer in [quick(), quick().only_declared(true)] {
+        let service = Scripted::statuses([503]);
+        call(&layer, &service, request("GET")).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_names_the_reason_and_nothing_secret() {
+    meet_the_events().await;
     let log = Log::default();
-    with_default(log.subscriber(tracing::Level::DEBUG), || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let service = Scripted::statuses([503]);
-            call(&quick(), &service, request("GET")).await.unwrap();
-            call(&quick(), &service, request("POST")).await.unwrap();
-        });
-    });
+    let guard = set_default(log.subscriber(tracing::Level::DEBUG));
+    let service = Scripted::statuses([503]);
+    call(&quick(), &service, request("GET")).await.unwrap();
+    call(&quick(), &service, request("POST")).await.unwrap();
+    drop(guard);
     let text = log.text();
     for expected in [
         "retrying",
@@ -258,6 +263,30 @@ fn an_event_names_the_reason_and_nothing_secret() {
     for secret in ["host.example", "id=7", "hello"] {
         assert!(!text.contains(secret), "{secret}: {text}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_never_repeated_is_announced_all_the_same() {
+    let layer = quick().repeat_unsent(false).announce(|number, _, headers| {
+        headers.insert("x-attempt", number.into());
+    });
+    let service = Scripted::statuses([503]);
+    call(&layer, &service, request("POST")).await.unwrap();
+    let announced = service.each(|seen| seen.head.headers["x-attempt"].clone());
+    assert_eq!(announced, ["1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_which_nothing_is_kept_saves_up_too_and_ends_for_a_reason() {
+    let budget = RetryBudget::new(100, 0, 0);
+    let layer = quick().repeat_unsent(false).budget(budget.clone());
+    let service = Scripted::statuses([503]);
+    let response = call(&layer, &service, request("POST")).await.unwrap();
+    assert_eq!(service.calls(), 1);
+    let retried = response.retried().unwrap();
+    assert_eq!(retried.attempts(), 1);
+    assert_eq!(retried.stop(), StopReason::NotIdempotent);
+    assert_eq!(budget.balance(), 1);
 }
 
 #[tokio::test(start_paused = true)]

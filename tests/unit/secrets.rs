@@ -125,7 +125,7 @@ fn a_session_that_is_marked_sensitive_is_remembered_too() {
         let name = HeaderName::from_static("mcp-session-id");
         let headers = HeaderMap::from_iter([(name, session.clone())]);
         let sighted = Sighted::of(&headers, extra);
-        assert!(sighted.has_mcp_session);
+        assert!(sighted.noted.has_mcp_session());
         sighted.secrets.block.is_some()
     };
     assert!(!sighted(&session, &[]));
@@ -192,7 +192,7 @@ proptest! {
         }
         prop_assert_eq!(values(&Secrets::of(&headers, &extra)), expected);
         let sighted = Sighted::of(&headers, &extra);
-        prop_assert_eq!(sighted.has_mcp_session, headers.contains_key(MCP_SESSION_ID));
-        prop_assert_eq!(sighted.has_idempotency_key(), Marks::of(&headers).has_idempotency_key(&headers));
+        prop_assert_eq!(sighted.noted.has_mcp_session(), headers.contains_key(MCP_SESSION_ID));
+        prop_assert_eq!(sighted.noted.has_idempotency_key(), Marks::of(&headers).has_idempotency_key(&headers));
     }
 }
