@@ -31,7 +31,11 @@ fn status_and_message_are_read_from_headers_and_trailers() {
             b"refused: %3Chtml%3E%3Cbody%3Enginx",
             Some((14, "UNAVAILABLE", Some("refused:"))),
         ),
-        ("14", b"<!DOCTYPE html><p>x", Some((14, "UNAVAILABLE", None))),
+        (
+            "14",
+            b"<!DOCTYPE html><p>x",
+            Some((14, "UNAVAILABLE", None)),
+        ),
         (
             "7",
             b"100%zz 5%",
