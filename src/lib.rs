@@ -31,6 +31,7 @@ mod noted;
 mod notes;
 mod outcome;
 mod path;
+mod percent;
 mod record;
 mod request_timeout;
 mod retried;

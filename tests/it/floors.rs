@@ -72,6 +72,7 @@ const PURE: &[&str] = &[
     "payload",
     "json_phrase",
     "protocol",
+    "percent",
     "redact",
     "remembered",
     "retry_after",
