@@ -1,8 +1,10 @@
 //! The status that gRPC puts into headers, trailers, or the last frame of a body.
 
-use http::{HeaderMap, HeaderName};
+use std::borrow::Cow;
 
-use crate::{form, protocol_found::Found};
+use http::{HeaderMap, HeaderName, StatusCode};
+
+use crate::{form, json_phrase::clean, protocol_found::Found};
 
 static GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 static GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
@@ -24,8 +26,10 @@ fn grpc_status(status: &str, message: Option<&str>) -> Option<Found> {
         return None;
     }
     let message = message.map(|message| form::decode(message.trim(), false));
+    // What stands between us and the server may quote a page.
+    let message = message.and_then(|message| clean(Cow::Owned(message), StatusCode::OK));
     Some(Found {
-        message: message.filter(|message| !message.trim().is_empty()),
+        message: message.map(Cow::into_owned),
         code: grpc_name(status).map(str::to_owned),
         grpc_status: Some(status),
         ..Found::default()

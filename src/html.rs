@@ -10,8 +10,16 @@ const ELEMENTS: &[&str] = &[
     "main", "header", "footer", "article", "nav", "svg", "small",
 ];
 
-/// Beginnings of a page inside a text.
-const PAGES: &[&str] = &["<!doctype html", "<html", "<head>", "<body", "<title>"];
+/// Beginnings of a page inside a text, and of what is no text of a page.
+const PAGES: &[&str] = &[
+    "<!doctype html",
+    "<html",
+    "<head>",
+    "<body",
+    "<title>",
+    "<script",
+    "<style",
+];
 
 /// Returns whether a document begins as most pages do.
 pub(crate) fn is_doctype(start: &[u8]) -> bool {

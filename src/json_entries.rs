@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json_phrase::{LONGEST, join};
+use crate::json_phrase::{LONGEST, holds, join};
 
 /// How many texts are kept: as many as a line of the longest can hold.
 const KEPT: usize = 100;
@@ -91,7 +91,7 @@ impl<'a> Entries<'a> {
 
     /// Returns `heading`, followed by those texts that it does not hold already.
     pub(crate) fn follow(self, heading: Cow<'a, str>) -> Cow<'a, str> {
-        let held = |text: &str| heading.contains(text.trim_end_matches('.'));
+        let held = |text: &str| holds(&heading, text.trim_end_matches('.'));
         if self.list.iter().all(|entry| held(&entry.text)) {
             return heading;
         }

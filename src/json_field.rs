@@ -132,9 +132,8 @@ fn named(key: &str, name: &[u8]) -> Field {
         }
 
         b"errors" => Field::Errors,
-        b"errorlist" | b"fielderrors" | b"formerrors" | b"validationerrors" | b"modelstate" => {
-            Field::OtherErrors
-        }
+        b"errorlist" | b"errorcodes" | b"fielderrors" | b"formerrors" | b"validationerrors"
+        | b"modelstate" => Field::OtherErrors,
         b"details" | b"errordetails" | b"causes" | b"errorcauses" | b"causedby" | b"rootcause"
         | b"suberrors" | b"fieldviolations" | b"violations" | b"invalidparams"
         | b"invalidparameters" | b"issues" | b"problems" | b"reasons" | b"children"

@@ -125,7 +125,14 @@ impl<'a> Reader<'a> {
             }
             (name @ (Field::Errors | Field::OtherErrors), b'"' | b'[' | b'{') => {
                 let mut texts = Entries::default();
-                self.entries(Role::Map, path, within, &mut texts);
+                match first {
+                    b'{' => {
+                        let mut map = self.object(Role::Map, path, within);
+                        map.named |= map.has_fields_only();
+                        map.finish(path, &mut texts);
+                    }
+                    _ => self.entries(Role::Map, path, within, &mut texts),
+                }
                 words.errors |= name == Field::Errors && !texts.is_empty();
                 words.add_details(texts);
             }

@@ -146,6 +146,19 @@ pub(crate) fn begins_with(text: &str, code: &str) -> bool {
     behind.is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_alphanumeric))
 }
 
+/// Returns whether `part` stands in `text` as a whole word or several: `id` is not in `invalid`.
+pub(crate) fn holds(text: &str, part: &str) -> bool {
+    let is_end = |byte: Option<&u8>| !byte.is_some_and(u8::is_ascii_alphanumeric);
+    part.is_empty()
+        || text.match_indices(part).any(|(at, _)| {
+            let (before, behind) = (
+                text.as_bytes().get(..at),
+                text.as_bytes().get(at + part.len()..),
+            );
+            is_end(before.and_then(<[u8]>::last)) && is_end(behind.and_then(<[u8]>::first))
+        })
+}
+
 /// Returns whether `text` is a code that cannot be taken for a word: `RESOURCE_EXHAUSTED`.
 pub(crate) fn is_screaming(text: &str) -> bool {
     let screams = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';

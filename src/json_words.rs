@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::{
     json_entries::Entries,
     json_field::{Rank, Slot},
-    json_phrase::{is_code, join},
+    json_phrase::{holds, is_code, join},
 };
 
 /// What an object says, as far as it has been read.
@@ -161,6 +161,17 @@ impl<'a> Words<'a> {
         self.item || self.is_strong() || self.has_lang && self.has_value()
     }
 
+    /// Returns whether all that was said has names of fields of a form rather than of an error's texts.
+    pub(crate) fn has_fields_only(&self) -> bool {
+        let of_form = |slot| matches!(slot, Slot::Description | Slot::Other);
+        let said = |slot: &Slot| self.has(*slot);
+        self.code.is_none()
+            && SLOTS
+                .iter()
+                .filter(|slot| said(slot))
+                .all(|slot| of_form(*slot))
+    }
+
     /// Returns whether nothing was said yet, nor anything read that says nothing.
     pub(crate) fn is_blank(&self) -> bool {
         let nothing = self.code.is_none() && self.more.is_none() && !self.mixed;
@@ -221,7 +232,7 @@ impl<'a> Words<'a> {
         let code = self.code.take().map(|(_, code)| code);
         match (text, place, &code) {
             // A text that names the place itself needs no path before it.
-            (Some(text), Some(place), _) if path.is_empty() && text.contains(&*place) => {
+            (Some(text), Some(place), _) if path.is_empty() && holds(&text, &place) => {
                 out.push("", text);
             }
             (Some(text), Some(place), _) => out.push(&place, text),

@@ -32,6 +32,7 @@ mod noted;
 mod notes;
 mod outcome;
 mod path;
+mod percent;
 mod record;
 mod request_timeout;
 mod retried;

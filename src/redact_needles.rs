@@ -6,6 +6,7 @@ use crate::{
     address::Address,
     eight,
     path::{REDACTED, keeps},
+    percent::{from_percent, is_unreserved, to_percent},
     secret_shape::is_boundary,
     secrets::{SHORTEST, Secrets, Sent},
 };
@@ -300,6 +301,12 @@ impl<'a> Found<'a> {
             self.0.push(Cow::Owned(in_ascii(&value, "&<>='", false)));
             self.0.push(Cow::Owned(in_ascii(&value, "&<>\"'+`", true)));
         }
+        // One with a blank is a scheme or a list, whose parts are looked for as well.
+        if !value.bytes().all(is_unreserved) && !value.contains(' ') {
+            for (kept, is_upper) in [("", true), ("", false), ("/", true)] {
+                self.0.push(Cow::Owned(to_percent(&value, kept, is_upper)));
+            }
+        }
         self.0.push(value);
     }
 }
@@ -328,35 +335,6 @@ fn in_ascii(text: &str, special: &str, is_upper: bool) -> String {
         }
     }
     escaped
-}
-
-/// Undoes percent-encoding; `None` if there is none, or no text in it.
-fn from_percent(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return None;
-    }
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.as_bytes();
-    while let Some((&byte, rest)) = bytes.split_first() {
-        bytes = rest;
-        match (byte, rest) {
-            (b'%', [high, low, rest @ ..]) => match (hex(*high), hex(*low)) {
-                (Some(high), Some(low)) => {
-                    decoded.push(high << 4 | low);
-                    bytes = rest;
-                }
-                _ => decoded.push(byte),
-            },
-            _ => decoded.push(byte),
-        }
-    }
-    String::from_utf8(decoded).ok()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|value| u8::try_from(value).ok())
 }
 
 /// Undoes base64 of either alphabet, padded or not; `None` if it is none. Bytes that are no UTF-8 are

@@ -175,6 +175,7 @@ impl<'p, 'a> Pass<'p, 'a> {
     fn sign(&mut self, byte: u8, word: Option<usize>) {
         match byte {
             b':' if word.is_some() => self.authority(),
+            b'/' if self.starts_with(self.at, "//") => self.relative(),
             b'/' => self.segment(),
             b'?' => self.query(),
             b':' => self.range(redact_named::member(self.text, self.copied, self.at)),
@@ -222,6 +223,19 @@ impl<'p, 'a> Pass<'p, 'a> {
             let path = &self.text[self.at..end];
             self.stop = path.find(['?', '#']).map_or(end, |len| self.at + len);
             self.url = Some(end);
+        }
+    }
+
+    /// At the two slashes of a reference without a scheme: drops `user:password@`.
+    fn relative(&mut self) {
+        let start = self.at + 2;
+        let rest = &self.text[start..];
+        let end = rest.find(|c| is_reference_end(c) || matches!(c, '/' | '?' | '#' | '\\'));
+        let authority = &rest[..end.unwrap_or(rest.len())];
+        let userinfo = authority.rsplit_once('@').map(|(userinfo, _)| userinfo);
+        match userinfo.filter(|userinfo| userinfo.contains(':')) {
+            Some(userinfo) => self.replace(start, start + userinfo.len() + 1, ""),
+            None => self.segment(),
         }
     }
 

@@ -11,7 +11,7 @@ const EVENTS: usize = 8;
 ///
 /// [HTML §9.2]: https://html.spec.whatwg.org/multipage/server-sent-events.html
 pub(crate) fn events(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    let mut lines = text.lines();
+    let mut lines = lines(text);
     std::iter::from_fn(move || {
         let mut data: Option<Cow<'_, str>> = None;
         for line in lines.by_ref() {
@@ -37,6 +37,21 @@ pub(crate) fn events(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     .take(EVENTS)
 }
 
+/// Returns the lines, ended by CR LF, LF or CR alone.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let Some((line, behind)) = text.split_once(['\r', '\n']) else {
+            return rest.take();
+        };
+        let is_pair = text.as_bytes().get(line.len()) == Some(&b'\r');
+        let pair = behind.strip_prefix('\n').filter(|_| is_pair);
+        rest = Some(pair.unwrap_or(behind));
+        Some(line)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::events;
@@ -50,6 +65,7 @@ mod tests {
                 ": hello\n\ndata:x\n\ndata: z\n\nevent: e\ndata: y",
                 vec!["x", "z", "y"],
             ),
+            ("data: x\rdata: y\r\rdata: z\r\n\r\n", vec!["x\ny", "z"]),
             ("data: [DONE]\n\ndata:\n\n", vec![]),
             ("", vec![]),
         ] {

@@ -73,6 +73,7 @@ const PURE: &[&str] = &[
     "payload",
     "json_phrase",
     "protocol",
+    "percent",
     "redact",
     "remembered",
     "retry_after",

@@ -34,6 +34,7 @@ mod retry_client;
 mod retry_hooks;
 mod retry_ready;
 mod retry_time;
+mod retry_whole;
 mod retry_wire;
 mod timeout;
 mod timeout_body;

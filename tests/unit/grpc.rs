@@ -27,6 +27,16 @@ fn status_and_message_are_read_from_headers_and_trailers() {
         ("14", b"", Some((14, "UNAVAILABLE", None))),
         ("14", b"%20%20", Some((14, "UNAVAILABLE", None))),
         (
+            "14",
+            b"refused: %3Chtml%3E%3Cbody%3Enginx",
+            Some((14, "UNAVAILABLE", Some("refused:"))),
+        ),
+        (
+            "14",
+            b"<!DOCTYPE html><p>x",
+            Some((14, "UNAVAILABLE", None)),
+        ),
+        (
             "7",
             b"100%zz 5%",
             Some((7, "PERMISSION_DENIED", Some("100%zz 5%"))),

@@ -123,6 +123,12 @@ fn ordinary_words_stay() {
 #[test]
 fn urls_lose_userinfo_query_and_fragment() {
     for (text, shown) in [
+        ("call //user:pw@h.example/a?b=c", "call //h.example/a"),
+        ("(//user:p@w@h.example)", "(//h.example)"),
+        (
+            "//team@h.example // by a:b, c@d",
+            "//team@h.example // by a:b, c@d",
+        ),
         ("see https://h/a/b.", "see https://h/a/b."),
         (
             "GET https://u:p@h:1/a?b=c#d failed",

@@ -200,6 +200,10 @@ async fn html_is_never_shown() {
             r#"{"message":"\u003chtml\u003eSENTINEL\u003c/html\u003e"}"#,
         ),
         (JSON, r#""<html>SENTINEL</html>""#),
+        (
+            JSON,
+            r#"{"message":"refused <script src=a>SENTINEL</script> <STYLE>SENTINEL</STYLE>"}"#,
+        ),
         ("content-type: text/plain", "   \n <HTML>SENTINEL</HTML>"),
         (
             "content-type: text/plain",

@@ -52,6 +52,14 @@ async fn sent_secrets_in_other_spellings() {
         (JSON, format!(r#"{{"message":"key={key}"}}"#)),
         (
             JSON,
+            r#"{"message":"no ?key=Zm9v%2BYmFy%2FMTIzNDU2Nzg5MA%3D%3D or Zm9v%2bYmFy%2fMTIzNDU2Nzg5MA%3d%3d"}"#.to_owned(),
+        ),
+        (
+            JSON,
+            r#"{"message":"in 'Zm9v%2BYmFy/MTIzNDU2Nzg5MA%3D%3D'"}"#.to_owned(),
+        ),
+        (
+            JSON,
             format!(r#"{{"message":"a","echo":"{}"}}"#, key.replace('/', r"\/")),
         ),
         (JSON, format!(r#"{{"message":"'{key}'","echo":["{key}"]}}"#)),
