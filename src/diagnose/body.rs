@@ -58,6 +58,17 @@ fn is_end<B: Body>(polled: &Polled<B>) -> bool {
     matches!(polled, Poll::Ready(None | Some(Err(_))))
 }
 
+/// Polls `body`, and notes its end. By itself, so that the frame is written where the caller wants it and
+/// not moved again: a move waits for the copy that was made of the frame before.
+#[inline(always)]
+fn poll_through<B: Body>(body: Pin<&mut B>, is_done: &mut bool, cx: &mut Context<'_>) -> Polled<B> {
+    let polled = body.poll_frame(cx);
+    if is_end::<B>(&polled) {
+        *is_done = true;
+    }
+    polled
+}
+
 impl<B: Body> Body for ResponseBody<B> {
     type Data = B::Data;
     type Error = B::Error;
@@ -67,35 +78,21 @@ impl<B: Body> Body for ResponseBody<B> {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        match self.project().state.project() {
-            StateProj::Plain {
-                is_done: &mut true, ..
+        let (is_done, body) = match self.project().state.project() {
+            StateProj::Plain { is_done, .. } | StateProj::Peeked { is_done, .. } if *is_done => {
+                return Poll::Ready(None);
             }
-            | StateProj::Peeked {
-                is_done: &mut true, ..
-            } => Poll::Ready(None),
-            StateProj::Plain { is_done, body } => {
-                let polled = body.poll_frame(cx);
-                if is_end::<B>(&polled) {
-                    *is_done = true;
-                }
-                polled
-            }
+            StateProj::Plain { is_done, body } => (is_done, body),
             StateProj::Peeked { is_done, body } => {
-                let polled = match body.is_passing() {
-                    true => body.as_mut().rest().poll_frame(cx),
-                    false => body.as_mut().poll_next(cx),
-                };
-                *is_done = is_end::<B>(&polled);
-                // Arm by arm: one place for the frames of both would have those of good answers moved to it.
-                match polled {
-                    Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
-                    Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error))),
-                    Poll::Ready(None) => Poll::Ready(None),
-                    Poll::Pending => Poll::Pending,
+                if !body.is_passing() {
+                    let polled = body.as_mut().poll_next(cx);
+                    *is_done = is_end::<B>(&polled);
+                    return polled;
                 }
+                (is_done, body.as_mut().rest())
             }
-        }
+        };
+        poll_through(body, is_done, cx)
     }
 
     fn is_end_stream(&self) -> bool {

@@ -90,16 +90,13 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
     }
 
     /// Polls the inner service. A good answer is all there is to it, and becomes part of whatever polls
-    /// this; `look` looks into everything else, or goes on looking.
+    /// this; `answer` looks into any other, and `rest` goes on looking, or ends with an error.
     #[inline(always)]
     fn poll_inner<I, X>(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        look: impl FnOnce(
-            Pin<&mut Self>,
-            Option<Result<Response<B>, I>>,
-            &mut Context<'_>,
-        ) -> Looked<B, X>,
+        answer: impl FnOnce(Pin<&mut Self>, Response<B>, &mut Context<'_>) -> Looked<B, X>,
+        rest: impl FnOnce(Pin<&mut Self>, Option<I>, &mut Context<'_>) -> Looked<B, X>,
     ) -> Looked<B, X>
     where
         F: Future<Output = Result<Response<B>, I>>,
@@ -110,19 +107,50 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
                 Ok(response) if this.config.is_plainly(response.status()) => {
                     Poll::Ready(Ok(response.map(ResponseBody::plain)))
                 }
-                result => look(self, Some(result), cx),
+                // By itself: out of a whole result it would be moved once more, which waits some 10 ns for
+                // what has just been written.
+                Ok(response) => answer(self, response, cx),
+                Err(error) => rest(self, Some(error), cx),
             },
-            StateProj::Refused { .. } | StateProj::Looking { .. } => look(self, None, cx),
+            StateProj::Refused { .. } | StateProj::Looking { .. } => rest(self, None, cx),
         }
     }
 
-    /// Looks into what the inner service has `ended` with, or did not get ready with, or goes on looking.
-    /// `fail` makes an error of one of the inner service's, `refuse` one of a failing response if that is
+    /// Looks into the answer of the inner service. `refuse` makes an error of a failing one if that is
     /// asked for.
     #[inline(always)]
-    fn poll_looking<I, X>(
+    fn look_into<X>(
         self: Pin<&mut Self>,
-        ended: Option<Result<Response<B>, I>>,
+        response: Response<B>,
+        cx: &mut Context<'_>,
+        refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
+    ) -> Looked<B, X> {
+        let mut this = self.project();
+        // The inner future goes before the body is read.
+        this.state.as_mut().set(State::Looking {
+            reading: Rare::NONE,
+        });
+        let call = Call {
+            config: this.config,
+            target: this.target,
+            sighted: this.sighted,
+            brought: this.brought,
+        };
+        let mut reading = None;
+        let looked = answered(call, &mut reading, response, cx, refuse);
+        if let Some(reading) = reading {
+            let reading = Rare::new(reading);
+            this.state.set(State::Looking { reading });
+        }
+        looked
+    }
+
+    /// Ends with the error of the inner service, or with what it said instead of getting ready, or goes on
+    /// looking. `fail` makes an error of the inner service's.
+    #[inline(always)]
+    fn go_on<I, X>(
+        self: Pin<&mut Self>,
+        error: Option<I>,
         cx: &mut Context<'_>,
         convert: impl FnOnce(I) -> E,
         fail: impl FnOnce(Call<'_>, E) -> X,
@@ -134,30 +162,18 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             StateProj::Refused { error } => (None, error.take()),
             StateProj::Calling { .. } => (None, None),
         };
-        if ended.is_some() || refused.is_some() {
-            // The inner future goes before the body is read.
-            let reading = Rare::NONE;
-            this.state.set(State::Looking { reading });
-        }
         let call = Call {
             config: this.config,
             target: this.target,
             sighted: this.sighted,
             brought: this.brought,
         };
-        // The response as it is: to convert the whole of the result would be to move it once more.
-        let looked = match ended {
-            Some(Ok(response)) => answered(call, &mut reading, response, cx, refuse),
-            Some(Err(error)) => Poll::Ready(Err(fail(call, convert(error)))),
-            None => match refused {
-                Some(error) => Poll::Ready(Err(fail(call, error))),
-                None => resume(call, &mut reading, cx, refuse),
-            },
+        let looked = match error.map(convert).or(refused) {
+            Some(error) => Poll::Ready(Err(fail(call, error))),
+            None => resume(call, &mut reading, cx, refuse),
         };
-        if let Some(reading) = reading {
-            let reading = Rare::new(reading);
-            this.state.set(State::Looking { reading });
-        }
+        let reading = reading.map_or(Rare::NONE, Rare::new);
+        this.state.set(State::Looking { reading });
         looked
     }
 }
@@ -172,7 +188,7 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_inner(cx, diagnose)
+        self.poll_inner(cx, diagnose, diagnose_rest)
     }
 }
 
@@ -186,27 +202,49 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_inner(cx, observe)
+        self.poll_inner(cx, observe, observe_rest)
     }
 }
 
-/// Looks into what a client has ended with.
+/// Looks into what a client got for an answer.
 #[cold]
 #[inline(never)]
-fn diagnose<F, B: Body, I: Into<BoxError>>(
+fn diagnose<F, B: Body>(
     future: Pin<&mut ResponseFuture<F, B, BoxError, Client>>,
-    ended: Option<Result<Response<B>, I>>,
+    response: Response<B>,
     cx: &mut Context<'_>,
 ) -> Looked<B, Diagnosed> {
-    future.poll_looking(ended, cx, Into::into, diagnosed, refuse)
+    future.look_into(response, cx, refuse)
 }
 
-/// Looks into what a service of one's own has ended with; its error stays what it is.
+/// Goes on looking, or makes an error of a client's.
+#[cold]
+#[inline(never)]
+fn diagnose_rest<F, B: Body, I: Into<BoxError>>(
+    future: Pin<&mut ResponseFuture<F, B, BoxError, Client>>,
+    error: Option<I>,
+    cx: &mut Context<'_>,
+) -> Looked<B, Diagnosed> {
+    future.go_on(error, cx, Into::into, diagnosed, refuse)
+}
+
+/// Looks into what a service of one's own has answered.
 #[cold]
 #[inline(never)]
 fn observe<F, B: Body, E: 'static>(
     future: Pin<&mut ResponseFuture<F, B, E, Server>>,
-    ended: Option<Result<Response<B>, E>>,
+    response: Response<B>,
+    cx: &mut Context<'_>,
+) -> Looked<B, E> {
+    future.look_into(response, cx, Ok)
+}
+
+/// Goes on looking, or observes the error of a service of one's own, which stays what it is.
+#[cold]
+#[inline(never)]
+fn observe_rest<F, B: Body, E: 'static>(
+    future: Pin<&mut ResponseFuture<F, B, E, Server>>,
+    error: Option<E>,
     cx: &mut Context<'_>,
 ) -> Looked<B, E> {
     let observed = |call: Call<'_>, error| {
@@ -215,7 +253,7 @@ fn observe<F, B: Body, E: 'static>(
         }
         error
     };
-    future.poll_looking(ended, cx, |error| error, observed, Ok)
+    future.go_on(error, cx, |error| error, observed, Ok)
 }
 
 impl<F, B: Body, E, Side> fmt::Debug for ResponseFuture<F, B, E, Side> {

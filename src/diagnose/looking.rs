@@ -81,7 +81,7 @@ pub(super) fn refuse<B: Body>(
 
 /// Decides what becomes of a response whose body nobody has touched yet. `refuse` makes an error of a
 /// failing one if that is asked for.
-#[inline(never)]
+#[inline]
 pub(super) fn answered<B: Body, X>(
     call: Call<'_>,
     reading: &mut Option<Reading<B>>,
