@@ -1,11 +1,13 @@
 //! `cargo bench -p tower-diagnose-benches` times every layer, stack and peer over every shape of request
-//! with Criterion; words after `--` choose cases: `-- 'client stack/pending'`.
+//! with Criterion, and every way of telling of a failing answer; words after `--` choose cases:
+//! `-- 'client stack/pending'`, `-- 'failing/json/'`.
 
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use tower_diagnose_benches::{
     cases::{OURS, PEERS},
+    failing::{self, BODIES, WAYS},
     measure::Case,
     requests::Shape,
 };
@@ -34,6 +36,19 @@ fn cases(criterion: &mut Criterion) {
     }
 }
 
+fn failures(criterion: &mut Criterion) {
+    for body in BODIES {
+        for way in WAYS {
+            let Some(mut told) = failing::told(way, body) else {
+                continue;
+            };
+            criterion.bench_function(&format!("failing/{body}/{way}"), |bencher| {
+                bencher.iter(|| told(1));
+            });
+        }
+    }
+}
+
 criterion_group! {
     name = time;
     // Some three hundred cases: a second each.
@@ -41,6 +56,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(500));
-    targets = cases
+    targets = cases, failures
 }
 criterion_main!(time);

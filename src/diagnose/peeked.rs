@@ -2,6 +2,7 @@ use std::{
     collections::VecDeque,
     fmt,
     io::IoSlice,
+    mem,
     pin::Pin,
     task::{Context, Poll, ready},
     time::Duration,
@@ -226,7 +227,13 @@ impl<B: Body> Peeked<B> {
     #[inline(never)]
     pub(super) fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<B> {
         let this = self.project();
-        if let Some(seen) = this.first.take().or_else(|| this.more.pop_front()) {
+        if let Some(seen) = this.first {
+            // In one move to where it is wanted.
+            let polled = mem::replace(&mut seen.polled, Poll::Pending);
+            *this.first = None;
+            return polled;
+        }
+        if let Some(seen) = this.more.pop_front() {
             return seen.polled;
         }
         let polled = this.body.poll_frame(cx);
