@@ -15,11 +15,12 @@ use crate::{
     text::copy_short,
 };
 
-/// The bytes of authority, path and query that a [`Target`](crate::target::Target) keeps in place. What does not fit costs a
-/// clone of the URI, which allocates if the URI was never cloned before.
+/// The bytes of authority, path and query that a [`Target`](crate::target::Target) keeps in place. What does
+/// not fit costs a clone of the URI, which allocates if the URI was never cloned before.
 const IN_PLACE: usize = 90;
 
-/// A [`Target`](crate::target::Target) that fits in place: authority, path and query as they came, one after the other.
+/// A [`Target`](crate::target::Target) that fits in place: authority, path and query as they came, one after
+/// the other.
 #[derive(Clone, Copy)]
 pub(crate) struct Copied {
     method: Standard,

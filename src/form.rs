@@ -6,7 +6,10 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::json_phrase::{clean, is_code};
+use crate::{
+    json_phrase::{clean, is_code},
+    percent::decode,
+};
 
 /// Returns whether an unlabelled text is such a form.
 pub(crate) fn is_form(text: &str) -> bool {
@@ -42,37 +45,6 @@ pub(crate) fn read(text: &str, status: StatusCode) -> (Option<String>, Option<St
         (Some(text), _) | (None, Some(text)) => (Some(text), None),
         (None, None) => (None, None),
     }
-}
-
-/// Decodes `%41`, and `+` as a space in a form; what is no UTF-8 then is replaced, what is no escape
-/// stays.
-pub(crate) fn decode(text: &str, form: bool) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        rest = behind;
-        match (first, behind) {
-            (b'%', [high, low, after @ ..]) => {
-                if let (Some(high), Some(low)) = (digit(*high), digit(*low)) {
-                    bytes.push(high << 4 | low);
-                    rest = after;
-                } else {
-                    bytes.push(b'%');
-                }
-            }
-            (b'+', _) if form => bytes.push(b' '),
-            _ => bytes.push(*first),
-        }
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    }
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    let value = char::from(byte).to_digit(16)?;
-    u8::try_from(value).ok()
 }
 
 #[cfg(test)]

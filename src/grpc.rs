@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName, StatusCode};
 
-use crate::{form, json_phrase::clean, protocol_found::Found};
+use crate::{json_phrase::clean, percent, protocol_found::Found};
 
 static GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 static GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
@@ -25,7 +25,7 @@ fn grpc_status(status: &str, message: Option<&str>) -> Option<Found> {
     if status == 0 {
         return None;
     }
-    let message = message.map(|message| form::decode(message.trim(), false));
+    let message = message.map(|message| percent::decode(message.trim(), false));
     // What stands between us and the server may quote a page.
     let message = message.and_then(|message| clean(Cow::Owned(message), StatusCode::OK));
     Some(Found {

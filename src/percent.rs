@@ -1,4 +1,4 @@
-//! Percent-encoding, as far as secrets are sought in it.
+//! Percent-encoding, to and fro.
 
 use std::fmt::Write;
 
@@ -25,11 +25,22 @@ pub(crate) const fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
+/// Undoes percent-encoding, and in a form writes `+` as a space. What is no escape stays; what is no UTF-8
+/// then is replaced.
+pub(crate) fn decode(text: &str, is_form: bool) -> String {
+    String::from_utf8(decoded(text, is_form))
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 /// Undoes percent-encoding; `None` if there is none, or no text in it.
 pub(crate) fn from_percent(text: &str) -> Option<String> {
     if !text.contains('%') {
         return None;
     }
+    String::from_utf8(decoded(text, false)).ok()
+}
+
+fn decoded(text: &str, is_form: bool) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut bytes = text.as_bytes();
     while let Some((&byte, rest)) = bytes.split_first() {
@@ -42,10 +53,11 @@ pub(crate) fn from_percent(text: &str) -> Option<String> {
                 }
                 _ => decoded.push(byte),
             },
+            (b'+', _) if is_form => decoded.push(b' '),
             _ => decoded.push(byte),
         }
     }
-    String::from_utf8(decoded).ok()
+    decoded
 }
 
 fn hex(digit: u8) -> Option<u8> {
