@@ -91,17 +91,9 @@ pub(crate) fn extract<'a>(
     }
     // The texts are clean, and one that is borrowed is nothing else; what they are about, by the names of
     // members, may not be.
-    extracted.message = extracted.message.and_then(|message| {
-        if matches!(message, Cow::Borrowed(_)) {
-            return Some(message);
-        }
-        let message = match html::strip(&message) {
-            Some(stripped) => Cow::Owned(stripped),
-            None => message,
-        };
-        let message = json_phrase::bounded(message);
-        (!message.trim_ascii().is_empty() && !message.trim().is_empty()).then_some(message)
-    });
+    if matches!(extracted.message, Some(Cow::Owned(_))) {
+        extracted.clean_message();
+    }
     extracted
 }
 
@@ -131,6 +123,17 @@ impl Extracted<'_> {
             kind: self.kind,
             text: owned(self.text),
         }
+    }
+
+    fn clean_message(&mut self) {
+        self.message = self.message.take().and_then(|message| {
+            let message = match html::strip(&message) {
+                Some(stripped) => Cow::Owned(stripped),
+                None => message,
+            };
+            let message = json_phrase::bounded(message);
+            (!message.trim_ascii().is_empty() && !message.trim().is_empty()).then_some(message)
+        });
     }
 
     /// Puts the type of an error before its message.

@@ -85,21 +85,20 @@ impl Call<'_> {
             line::open(&mut block, name.method(), name.path(), outcome.status());
         }
         let opening_end = block.len();
-        let has_message = extracted.message.is_some();
-        if let Some(message) = extracted.message {
-            block.extend_from_slice(tidy(&scrubber, message).as_bytes());
+        if let Some(message) = &extracted.message {
+            push_tidy(&mut block, &scrubber, message, usize::MAX);
         }
         let message_end = block.len();
-        if !has_message {
+        if extracted.message.is_none() {
             block.extend_from_slice(line::stand_in(outcome.status()).as_bytes());
         }
         let line_end = block.len();
-        if let Some(code) = extracted.code {
-            block.extend_from_slice(cut_code(tidy(&scrubber, code)).as_bytes());
+        if let Some(code) = &extracted.code {
+            push_tidy(&mut block, &scrubber, code, CODE_CAP);
         }
         let code_end = block.len();
         if let Some(id) = head.request_id {
-            block.extend_from_slice(tidy(&scrubber, Cow::Borrowed(id)).as_bytes());
+            push_tidy(&mut block, &scrubber, id, usize::MAX);
         }
         let id_end = block.len();
         let mut plan = Plan {
@@ -235,28 +234,29 @@ fn now_retry_after(headers: &HeaderMap) -> Option<Duration> {
     retry_after(headers, std::time::SystemTime::now())
 }
 
-/// Removes secrets, then line breaks.
-fn tidy<'a>(scrubber: &Scrubber<'_>, text: Cow<'a, str>) -> Cow<'a, str> {
-    if scrubber.is_harmless(&text) {
-        return text;
+/// Writes a text without secrets and line breaks, and `cap` characters of it at most, with a `…` behind them
+/// if there are more.
+#[inline(always)]
+fn push_tidy(block: &mut Vec<u8>, scrubber: &Scrubber<'_>, text: &str, cap: usize) {
+    // One of no more bytes has no more characters either.
+    if scrubber.is_harmless(text) && text.len() <= cap {
+        block.extend_from_slice(text.as_bytes());
+    } else {
+        push_tidied(block, scrubber, text, cap);
     }
-    let scrubbed = scrubber.scrub(&text);
-    let line = match (&scrubbed, one_line(&scrubbed)) {
-        // What stood apart in it may be a secret now.
-        (_, Cow::Owned(line)) => one_line(&scrubber.scrub(&line)).into_owned(),
-        (Cow::Borrowed(_), Cow::Borrowed(line)) if line.len() == text.len() => return text,
-        (_, Cow::Borrowed(line)) => line.to_owned(),
-    };
-    Cow::Owned(line)
 }
 
-fn cut_code(code: Cow<'_, str>) -> Cow<'_, str> {
-    // One of no more bytes has no more characters either.
-    if code.len() <= CODE_CAP {
-        return code;
-    }
-    match cut(&code, CODE_CAP) {
-        (_, false) => code,
-        (kept, true) => Cow::Owned(format!("{kept}…")),
+#[inline(never)]
+fn push_tidied(block: &mut Vec<u8>, scrubber: &Scrubber<'_>, text: &str, cap: usize) {
+    let scrubbed = scrubber.scrub(text);
+    let line = match one_line(&scrubbed) {
+        // What stood apart in it may be a secret now.
+        Cow::Owned(line) => Cow::Owned(one_line(&scrubber.scrub(&line)).into_owned()),
+        line @ Cow::Borrowed(_) => line,
+    };
+    let (kept, is_cut) = cut(&line, cap);
+    block.extend_from_slice(kept.as_bytes());
+    if is_cut {
+        block.extend_from_slice("…".as_bytes());
     }
 }

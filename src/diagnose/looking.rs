@@ -11,7 +11,7 @@ use http_body::Body;
 use super::{
     body::ResponseBody,
     call::{Call, Kept, Look},
-    peeked::{Peeked, Prefix},
+    peeked::{Peeked, Prefix, Reader},
     trailers::Trailers,
 };
 use crate::{diagnosis::Diagnosed, error::BoxError};
@@ -24,6 +24,14 @@ pub(crate) struct Looking<B: Body> {
 
 pub(super) struct Reading<B: Body> {
     body: Pin<Box<Peeked<B>>>,
+    // By itself, so that a body that keeps nobody waiting needs no place for it.
+    paused: Box<Paused>,
+}
+
+/// The rest of a response while its body keeps us waiting.
+struct Paused {
+    head: Parts,
+    reader: Reader,
     is_failing: bool,
 }
 
@@ -116,11 +124,9 @@ pub(super) fn answered<B: Body, X>(
         }
         Look::Failing { .. } | Look::IntoBody => {
             let (head, body) = response.into_parts();
-            let begun = Reading {
-                body: Box::pin(Peeked::new(body)),
-                is_failing: look != Look::IntoBody,
-            };
-            read_on(call, reading, head, begun, cx, refuse)
+            let body = Box::pin(Peeked::new(body));
+            let (reader, is_failing) = (Reader::default(), look != Look::IntoBody);
+            read_on(call, reading, body, head, reader, is_failing, cx, refuse)
         }
     }
 }
@@ -133,34 +139,47 @@ pub(super) fn resume<B: Body, X>(
     cx: &mut Context<'_>,
     refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
 ) -> Looked<B, X> {
-    let Some(mut begun) = reading.take() else {
+    let Some(Reading { body, paused }) = reading.take() else {
         return Poll::Pending;
     };
-    match begun.body.as_mut().take_head() {
-        Some(head) => read_on(call, reading, head, begun, cx, refuse),
-        None => Poll::Pending,
-    }
+    let Paused {
+        head,
+        reader,
+        is_failing,
+    } = *paused;
+    read_on(call, reading, body, head, reader, is_failing, cx, refuse)
 }
 
 /// Reads a body as far as that helps, and diagnoses its response then.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a struct of them would be moved once more"
+)]
 #[inline(always)]
 fn read_on<B: Body, X>(
     call: Call<'_>,
     reading: &mut Option<Reading<B>>,
+    mut body: Pin<Box<Peeked<B>>>,
     mut head: Parts,
-    mut begun: Reading<B>,
+    mut reader: Reader,
+    is_failing: bool,
     cx: &mut Context<'_>,
     refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
 ) -> Looked<B, X> {
     let limits = call.config.limits();
-    let polled = begun.body.as_mut().poll_read(cx, &head.headers, limits);
+    let polled = body
+        .as_mut()
+        .poll_read(&mut reader, cx, &head.headers, limits);
     if polled.is_pending() {
-        begun.body.as_mut().keep_head(head);
-        *reading = Some(begun);
+        let paused = Box::new(Paused {
+            head,
+            reader,
+            is_failing,
+        });
+        *reading = Some(Reading { body, paused });
         return Poll::Pending;
     }
-    let Reading { body, is_failing } = begun;
-    let has_failed = body.show(limits.cap, |prefix| match is_failing {
+    let has_failed = body.show(&reader, limits.cap, |prefix| match is_failing {
         true => {
             call.fail(&mut head, prefix);
             true

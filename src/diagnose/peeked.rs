@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Buf;
-use http::{HeaderMap, response::Parts};
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
@@ -33,10 +33,6 @@ pin_project! {
         body: B,
         first: Option<Seen<B>>,
         more: VecDeque<Seen<B>>,
-        reader: Reader,
-        // The rest of the response while the body keeps us waiting, here so that it needs no place in the
-        // future of a good call.
-        head: Option<Parts>,
         // Who waits for the trailers.
         trailers: Option<Box<Trailers>>,
     }
@@ -70,7 +66,7 @@ pub(super) struct Limits {
 
 /// What is needed only until the response is handed on.
 #[derive(Default)]
-struct Reader {
+pub(super) struct Reader {
     timer: Option<Pin<Box<Sleep>>>,
     /// Made when there is more than one frame: the last one tells by itself.
     settled: Option<Settled>,
@@ -111,8 +107,6 @@ impl<B: Body> Peeked<B> {
             body,
             first: None,
             more: VecDeque::new(),
-            reader: Reader::default(),
-            head: None,
             trailers: None,
         }
     }
@@ -125,24 +119,15 @@ impl<B: Body> Peeked<B> {
         }
     }
 
-    /// Keeps the head of the response until there is more of the body.
-    pub(super) fn keep_head(self: Pin<&mut Self>, head: Parts) {
-        *self.project().head = Some(head);
-    }
-
-    pub(super) fn take_head(self: Pin<&mut Self>) -> Option<Parts> {
-        self.project().head.take()
-    }
-
     /// Reads ahead until there is nothing more to gain.
     pub(super) fn poll_read(
         self: Pin<&mut Self>,
+        reader: &mut Reader,
         cx: &mut Context<'_>,
         headers: &HeaderMap,
         limits: Limits,
     ) -> Poll<()> {
         let mut this = self.project();
-        let reader = this.reader;
         while !reader.has_enough(limits.cap) {
             let size_hint = this.body.size_hint();
             let is_end_stream = this.body.is_end_stream();
@@ -183,19 +168,24 @@ impl<B: Body> Peeked<B> {
 
     /// Shows what was read.
     #[inline(always)]
-    pub(super) fn show<R>(&self, cap: usize, show: impl FnOnce(&Prefix<'_>) -> R) -> R {
+    pub(super) fn show<R>(
+        &self,
+        reader: &Reader,
+        cap: usize,
+        show: impl FnOnce(&Prefix<'_>) -> R,
+    ) -> R {
         let joined;
         let (bytes, read) = match self.only() {
             Some(bytes) => (bytes, bytes.len() as u64),
             None => {
                 let read;
-                (joined, read) = self.joined(cap);
+                (joined, read) = self.joined(reader.bytes.min(cap));
                 (&joined[..], read)
             }
         };
         let bytes = bytes.get(..cap).unwrap_or(bytes);
         let remaining = self.body.size_hint().exact().unwrap_or_default();
-        let is_complete = self.reader.is_complete || self.reader.is_settled();
+        let is_complete = reader.is_complete || reader.is_settled();
         show(&Prefix {
             bytes,
             is_complete: is_complete && read == bytes.len() as u64,
@@ -210,12 +200,12 @@ impl<B: Body> Peeked<B> {
         (data.chunk().len() == data.remaining()).then(|| data.chunk())
     }
 
-    /// Returns the bytes of all frames up to `cap`, and how many there are.
+    /// Returns the first `cap` bytes of all frames, and how many they have.
     #[inline(never)]
     fn joined(&self, cap: usize) -> (Vec<u8>, u64) {
         let frames = || self.first.iter().chain(&self.more).filter_map(Seen::data);
         let mut joined = Vec::new();
-        joined.reserve_exact(self.reader.bytes.min(cap));
+        joined.reserve_exact(cap);
         for data in frames() {
             let room = cap.saturating_sub(joined.len());
             pieces(data, room, |piece| joined.extend_from_slice(piece));
