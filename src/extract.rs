@@ -3,22 +3,22 @@
 //! Chosen by the response alone: what the body is counts for more than how it is labelled. Nothing
 //! here fails: what cannot be read is a body without a message.
 
-use std::borrow::Cow;
-
 use http::{HeaderValue, StatusCode};
 
-use crate::{charset, eight, form, headers::Labels, html, json, json_phrase, sse, xml};
+use crate::{
+    charset, eight, form, headers::Labels, html, json, json_made::Made, json_phrase, sse, xml,
+};
 
 /// What a response says of its failure. Raw: neither scrubbed nor on one line.
 #[derive(Default)]
 pub(crate) struct Extracted<'a> {
     /// The server's own words, trimmed, at most 4 KiB; never blank, never the reason phrase.
-    pub(crate) message: Option<Cow<'a, str>>,
+    pub(crate) message: Option<&'a str>,
     /// The server's own error code, which may be all that it says.
-    pub(crate) code: Option<Cow<'a, str>>,
+    pub(crate) code: Option<&'a str>,
     pub(crate) kind: Kind,
     /// The body itself, decoded, if it is of a kind that may be shown; else empty.
-    pub(crate) text: Cow<'a, str>,
+    pub(crate) text: &'a str,
 }
 
 /// What of a body may be shown.
@@ -57,13 +57,15 @@ enum Label {
 
 const JSON: &str = "application/json";
 
-/// Returns what a response says. `prefix` is the beginning of its body, or all of it if `complete`.
+/// Returns what a response says. `prefix` is the beginning of its body, or all of it if `complete`. What has
+/// to be made for it is kept in `made`, which was empty before.
 pub(crate) fn extract<'a>(
     status: StatusCode,
-    labels: Labels<'_>,
+    labels: Labels<'a>,
     prefix: &'a [u8],
     complete: bool,
     rules: &Rules,
+    made: &'a Made,
 ) -> Extracted<'a> {
     let (label, charset) = match labels.content_type {
         // Most errors, told without a look at each letter.
@@ -78,26 +80,26 @@ pub(crate) fn extract<'a>(
     } else {
         let encoding = text_of(labels.content_encoding);
         let is_encoded = is_encoded(encoding, prefix, complete);
-        body(status, label, charset, is_encoded, prefix, rules)
+        body(status, label, charset, is_encoded, prefix, rules, made)
     };
     let aws_type = labels.error_type.map(|value| text_of(Some(value)));
-    if let Some(name) = aws_type.and_then(|name| json_phrase::aws_name(Cow::Borrowed(name))) {
-        extracted.prefix(&name);
+    if let Some(name) = aws_type.and_then(json_phrase::aws_name) {
+        extracted.prefix(name, made);
     } else if label == Label::AwsJson {
         // Some services have the type in a member `code` instead.
         if let Some(code) = extracted.code.take() {
-            extracted.prefix(&code);
+            extracted.prefix(code, made);
         }
     }
-    // The texts are clean, and one that is borrowed is nothing else; what they are about, by the names of
-    // members, may not be.
-    if matches!(extracted.message, Some(Cow::Owned(_))) {
-        extracted.clean_message();
+    // The texts are clean, and one that stands in the body is nothing else; what they are about, by the names
+    // of members, may not be.
+    if !made.is_empty() {
+        extracted.clean_message(made);
     }
     extracted
 }
 
-impl Extracted<'_> {
+impl<'a> Extracted<'a> {
     fn omitted(kind: &'static str) -> Self {
         Self {
             kind: Kind::Omitted(kind),
@@ -109,41 +111,26 @@ impl Extracted<'_> {
     pub(crate) fn is_shortened(&self) -> bool {
         // The limit falls between characters.
         let limit = json_phrase::LONGEST - 3;
-        self.message
-            .as_ref()
-            .is_some_and(|text| text.len() >= limit)
+        self.message.is_some_and(|text| text.len() >= limit)
     }
 
-    /// Returns the same without a loan.
-    pub(crate) fn into_owned(self) -> Extracted<'static> {
-        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-        Extracted {
-            message: self.message.map(owned),
-            code: self.code.map(owned),
-            kind: self.kind,
-            text: owned(self.text),
-        }
-    }
-
-    fn clean_message(&mut self) {
-        self.message = self.message.take().and_then(|message| {
-            let message = match html::strip(&message) {
-                Some(stripped) => Cow::Owned(stripped),
-                None => message,
-            };
-            let message = json_phrase::bounded(message);
+    #[inline(never)]
+    fn clean_message(&mut self, made: &'a Made) {
+        self.message = self.message.and_then(|message| {
+            let stripped = html::strip(message).map(|text| made.keep(text));
+            let message = json_phrase::shortened(stripped.unwrap_or(message));
             (!message.trim_ascii().is_empty() && !message.trim().is_empty()).then_some(message)
         });
     }
 
     /// Puts the type of an error before its message.
-    fn prefix(&mut self, name: &str) {
-        self.message = Some(match self.message.take() {
-            Some(message) if json_phrase::begins_with(&message, name) => message,
-            Some(message) => Cow::Owned(format!("{name}: {message}")),
-            None => Cow::Owned(name.to_owned()),
+    fn prefix(&mut self, name: &'a str, made: &'a Made) {
+        self.message = Some(match self.message {
+            Some(message) if json_phrase::begins_with(message, name) => message,
+            Some(message) => made.keep(format!("{name}: {message}")),
+            None => name,
         });
-        self.code = Some(Cow::Owned(name.to_owned()));
+        self.code = Some(name);
     }
 }
 
@@ -154,6 +141,7 @@ fn body<'a>(
     is_encoded: bool,
     prefix: &'a [u8],
     rules: &Rules,
+    made: &'a Made,
 ) -> Extracted<'a> {
     // Most pages are told by their first bytes, before anything of them is decoded.
     if is_page(prefix) {
@@ -165,31 +153,25 @@ fn body<'a>(
     let Some(decoded) = charset::decode(prefix, charset) else {
         return Extracted::omitted("binary");
     };
-    match decoded {
-        Cow::Borrowed(text) => document(status, label, text, rules),
-        Cow::Owned(text) => converted(status, label, &text, rules),
-    }
-}
-
-/// Reads a body that was decoded into another text.
-#[cold]
-fn converted(status: StatusCode, label: Label, text: &str, rules: &Rules) -> Extracted<'static> {
-    document(status, label, text, rules).into_owned()
+    document(status, label, made.text(decoded), rules, made)
 }
 
 /// Reads a decoded body.
 #[inline]
-fn document<'a>(status: StatusCode, label: Label, text: &'a str, rules: &Rules) -> Extracted<'a> {
+fn document<'a>(
+    status: StatusCode,
+    label: Label,
+    text: &'a str,
+    rules: &Rules,
+    made: &'a Made,
+) -> Extracted<'a> {
     if text.starts_with('{') && label == Label::Json {
-        return Extracted {
-            text: Cow::Borrowed(text),
-            ..from_json(status, label, text)
-        };
+        return from_json(status, label, text, made);
     }
     let text = behind_guard(text);
-    let mut extracted = trimmed(status, label, text, rules);
+    let mut extracted = trimmed(status, label, text, rules, made);
     if matches!(extracted.kind, Kind::Json | Kind::Plain) {
-        extracted.text = Cow::Borrowed(text);
+        extracted.text = text;
     }
     extracted
 }
@@ -205,7 +187,13 @@ fn behind_guard(text: &str) -> &str {
 }
 
 /// Reads a decoded body that begins without a space.
-fn trimmed<'a>(status: StatusCode, label: Label, text: &'a str, rules: &Rules) -> Extracted<'a> {
+fn trimmed<'a>(
+    status: StatusCode,
+    label: Label,
+    text: &'a str,
+    rules: &Rules,
+    made: &'a Made,
+) -> Extracted<'a> {
     let is_json = matches!(label, Label::Json | Label::Problem | Label::AwsJson);
     match text.as_bytes().first() {
         None => Extracted::default(),
@@ -215,72 +203,77 @@ fn trimmed<'a>(status: StatusCode, label: Label, text: &'a str, rules: &Rules) -
             }
             let answer = xml::read(text, status);
             Extracted {
-                message: answer.message.map(Cow::Owned),
-                code: answer.code.map(Cow::Owned),
+                message: answer.message.map(|text| made.keep(text)),
+                code: answer.code.map(|text| made.keep(text)),
                 ..Extracted::omitted("xml")
             }
         }
         Some(b'{' | b'[' | b'"') if is_json || json::is_json(text) => {
-            from_json(status, label, text)
+            from_json(status, label, text, made)
         }
-        _ if label == Label::Events => from_events(status, text),
+        _ if label == Label::Events => from_events(status, text, made),
         _ if label == Label::Form || label != Label::Html && form::is_form(text) => {
             let (message, code) = form::read(text, status);
             Extracted {
-                message: message.map(Cow::Owned),
-                code: code.map(Cow::Owned),
+                message: message.map(|text| made.keep(text)),
+                code: code.map(|text| made.keep(text)),
                 ..Extracted::default()
             }
         }
         _ if label == Label::Html => Extracted::omitted("html"),
         _ if label == Label::Other => Extracted::default(),
-        _ => plain(status, text, rules),
+        _ => plain(status, text, rules, made),
     }
 }
 
 #[inline]
-fn from_json(status: StatusCode, label: Label, text: &str) -> Extracted<'_> {
-    let answer = json::read(text, label == Label::Problem, status);
+fn from_json<'a>(status: StatusCode, label: Label, text: &'a str, made: &'a Made) -> Extracted<'a> {
+    let answer = json::read(text, label == Label::Problem, status, made);
     let mut extracted = Extracted {
         message: answer.message,
         code: answer.code,
         kind: Kind::Json,
-        ..Extracted::default()
+        text,
     };
     if let Some(name) = answer.aws_type {
-        extracted.prefix(&name);
+        extracted.prefix(name, made);
     }
     extracted
 }
 
-fn from_events(status: StatusCode, text: &str) -> Extracted<'static> {
+fn from_events<'a>(status: StatusCode, text: &'a str, made: &'a Made) -> Extracted<'a> {
     for data in sse::events(text) {
-        let data = data.trim_start();
-        let mut extracted = match data.as_bytes().first() {
-            Some(b'{' | b'[' | b'"') => from_json(status, Label::Json, data),
+        let data = made.text(data).trim_start();
+        let said = match data.as_bytes().first() {
+            Some(b'{' | b'[' | b'"') => from_json(status, Label::Json, data, made),
             _ => Extracted {
-                message: json_phrase::clean(Cow::Borrowed(data), status),
+                message: cleaned(status, data, made),
                 ..Extracted::default()
             },
         };
-        if extracted.message.is_some() {
-            extracted.kind = Kind::None;
-            return extracted.into_owned();
+        if said.message.is_some() {
+            return Extracted {
+                kind: Kind::None,
+                text: "",
+                ..said
+            };
         }
     }
     Extracted::default()
 }
 
-fn plain<'a>(status: StatusCode, text: &'a str, rules: &Rules) -> Extracted<'a> {
+fn cleaned<'a>(status: StatusCode, text: &'a str, made: &'a Made) -> Option<&'a str> {
+    json_phrase::clean(text, status).map(|text| made.text(text))
+}
+
+fn plain<'a>(status: StatusCode, text: &'a str, rules: &Rules, made: &'a Made) -> Extracted<'a> {
     // A page may have something before it; one of these far behind is only quoted.
     let start = text.get(..text.len().min(1024)).unwrap_or(text);
     let lower = start.to_ascii_lowercase();
     if lower.contains("<html") || lower.contains("<!doctype html") {
         return Extracted::omitted("html");
     }
-    let message = rules
-        .plain_text
-        .then(|| json_phrase::clean(Cow::Borrowed(text), status));
+    let message = rules.plain_text.then(|| cleaned(status, text, made));
     Extracted {
         message: message.flatten(),
         kind: Kind::Plain,

@@ -29,7 +29,7 @@ pub(crate) fn read(text: &str, status: StatusCode) -> (Option<String>, Option<St
         let value = pairs.find_map(|(key, value)| {
             Some(decode(value, true)).filter(|value| key == name && !value.trim().is_empty())
         })?;
-        clean(Cow::Owned(value), status).map(Cow::into_owned)
+        clean(&value, status).map(Cow::into_owned)
     };
     let code = find("error");
     let described = find("error_description")

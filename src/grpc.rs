@@ -1,7 +1,5 @@
 //! The status that gRPC puts into headers, trailers, or the last frame of a body.
 
-use std::borrow::Cow;
-
 use http::{HeaderMap, HeaderName, StatusCode};
 
 use crate::{json_phrase::clean, percent, protocol_found::Found};
@@ -27,9 +25,12 @@ fn grpc_status(status: &str, message: Option<&str>) -> Option<Found> {
     }
     let message = message.map(|message| percent::decode(message.trim(), false));
     // What stands between us and the server may quote a page.
-    let message = message.and_then(|message| clean(Cow::Owned(message), StatusCode::OK));
+    let message = message.and_then(|message| {
+        let message = clean(&message, StatusCode::OK)?;
+        Some(message.into_owned())
+    });
     Some(Found {
-        message: message.map(Cow::into_owned),
+        message,
         code: grpc_name(status).map(str::to_owned),
         grpc_status: Some(status),
         ..Found::default()

@@ -3,14 +3,13 @@
 //! One pass, no tree: every object is read into a [`Words`] of bounded size, which says what was
 //! complete when the document ended, wherever it ended.
 
-use std::borrow::Cow;
-
 use http::StatusCode;
 
 use crate::{
     json_entries::Entries,
     json_field::{Rank, Slot},
     json_lexer::Lexer,
+    json_made::Made,
     json_member::Role,
     json_phrase::{clean, is_reason, says_more},
     json_words::Words,
@@ -22,16 +21,23 @@ const NESTING_LIMIT: u8 = 2;
 /// What a document says.
 #[derive(Default)]
 pub(crate) struct Answer<'a> {
-    pub(crate) message: Option<Cow<'a, str>>,
-    pub(crate) code: Option<Cow<'a, str>>,
+    pub(crate) message: Option<&'a str>,
+    pub(crate) code: Option<&'a str>,
     /// The type of an error of AWS, shortened to its name.
-    pub(crate) aws_type: Option<Cow<'a, str>>,
+    pub(crate) aws_type: Option<&'a str>,
 }
 
-/// Reads the first value of `text`. `problem`: it is labelled as a problem document (RFC 9457).
-pub(crate) fn read(text: &str, problem: bool, status: StatusCode) -> Answer<'_> {
+/// Reads the first value of `text`. `problem`: it is labelled as a problem document (RFC 9457). What has to
+/// be made for it is kept in `made`.
+pub(crate) fn read<'a>(
+    text: &'a str,
+    problem: bool,
+    status: StatusCode,
+    made: &'a Made,
+) -> Answer<'a> {
     Reader {
-        lexer: Lexer::new(text),
+        lexer: Lexer::new(text, made),
+        made,
         status,
         nesting: 0,
         graphql: false,
@@ -40,9 +46,10 @@ pub(crate) fn read(text: &str, problem: bool, status: StatusCode) -> Answer<'_> 
 }
 
 /// As [`read`], of an answer of GraphQL with a good status.
-pub(crate) fn read_graphql(text: &str) -> Answer<'_> {
+pub(crate) fn read_graphql<'a>(text: &'a str, made: &'a Made) -> Answer<'a> {
     Reader {
-        lexer: Lexer::new(text),
+        lexer: Lexer::new(text, made),
+        made,
         status: StatusCode::OK,
         nesting: 0,
         graphql: true,
@@ -52,7 +59,8 @@ pub(crate) fn read_graphql(text: &str) -> Answer<'_> {
 
 /// Returns whether an unlabelled text is JSON, by how it begins: `[error] it broke` is not.
 pub(crate) fn is_json(text: &str) -> bool {
-    let mut lexer = Lexer::new(text);
+    let made = Made::default();
+    let mut lexer = Lexer::new(text, &made);
     match lexer.peek() {
         Some(b'"') => {
             lexer.skip();
@@ -73,6 +81,7 @@ pub(crate) fn is_json(text: &str) -> bool {
 /// A document that is being read.
 pub(crate) struct Reader<'a> {
     pub(crate) lexer: Lexer<'a>,
+    pub(crate) made: &'a Made,
     pub(crate) status: StatusCode,
     nesting: u8,
     /// Whether every error has for its `path` a place in the answer.
@@ -85,7 +94,7 @@ impl<'a> Reader<'a> {
             Some(b'{') => {
                 let mut words = Words::default();
                 self.members(&mut words, Role::Top, "", 0);
-                conclude(&mut words, problem)
+                conclude(&mut words, problem, self.made)
             }
             Some(b'"') => Answer {
                 message: self.string(),
@@ -106,12 +115,13 @@ impl<'a> Reader<'a> {
             match self.lexer.peek() {
                 Some(b'{') if texts.is_empty() => {
                     let mut first = Entries::default();
-                    self.object(Role::Item, "", 1).finish("", &mut first);
+                    self.object(Role::Item, "", 1)
+                        .finish("", &mut first, self.made);
                     answer.code = first.code.take();
                     let weak = first.weak.take();
-                    answer.message = first.join();
+                    answer.message = first.join(self.made);
                     if answer.message.is_none() {
-                        answer.code = answer.code.or_else(|| weak.clone());
+                        answer.code = answer.code.or(weak);
                         answer.message = weak;
                     }
                     if answer.message.is_some() {
@@ -126,13 +136,13 @@ impl<'a> Reader<'a> {
                 _ => self.lexer.skip(),
             }
         }
-        answer.message = texts.join();
+        answer.message = texts.join(self.made);
         answer
     }
 
     /// Reads a string; `None` if it is cut or says nothing.
     #[inline(always)]
-    pub(crate) fn string(&mut self) -> Option<Cow<'a, str>> {
+    pub(crate) fn string(&mut self) -> Option<&'a str> {
         let text = self.lexer.string()?;
         self.useful(text)
     }
@@ -140,40 +150,42 @@ impl<'a> Reader<'a> {
     /// Returns `text` if it says something: not blank, not the reason phrase again, no HTML. JSON in
     /// it gives its own message.
     #[inline(always)]
-    pub(crate) fn useful(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
-        match says_more(&text, self.status) {
+    pub(crate) fn useful(&self, text: &'a str) -> Option<&'a str> {
+        match says_more(text, self.status) {
             true => Some(text),
             false => self.cleaned(text),
         }
     }
 
     #[inline(never)]
-    fn cleaned(&self, text: Cow<'a, str>) -> Option<Cow<'a, str>> {
-        let text = clean(text, self.status)?;
+    fn cleaned(&self, text: &'a str) -> Option<&'a str> {
+        let text = self.made.text(clean(text, self.status)?);
         if !text.starts_with(['{', '[']) {
             return Some(text);
         }
         if self.nesting < NESTING_LIMIT {
             let inner = Reader {
-                lexer: Lexer::new(&text),
+                lexer: Lexer::new(text, self.made),
+                made: self.made,
                 status: self.status,
                 nesting: self.nesting + 1,
                 graphql: false,
             };
-            if let Some(message) = inner.answer(false).message {
-                return Some(Cow::Owned(message.into_owned()));
+            let message = inner.answer(false).message;
+            if message.is_some() {
+                return message;
             }
         }
         // Brackets that hold no JSON are a person's.
-        (!is_json(&text)).then_some(text)
+        (!is_json(text)).then_some(text)
     }
 
     /// Reads an `error` that seems to say no more than the status does.
     #[inline(never)]
-    pub(crate) fn vague(&self, words: &mut Words<'a>, text: Cow<'a, str>) {
+    pub(crate) fn vague(&self, words: &mut Words<'a>, text: &'a str) {
         // In small letters the reason phrase is a code.
         let is_code = text.bytes().all(|byte| byte.is_ascii_lowercase());
-        if is_code && is_reason(&text, self.status) && !words.has(Slot::Error) {
+        if is_code && is_reason(text, self.status) && !words.has(Slot::Error) {
             words.repeats_status = true;
             words.put(Slot::Error, Some(text));
         } else {
@@ -185,18 +197,18 @@ impl<'a> Reader<'a> {
 
 /// Returns what the document says as a whole.
 #[inline(always)]
-fn conclude<'a>(words: &mut Words<'a>, problem: bool) -> Answer<'a> {
+fn conclude<'a>(words: &mut Words<'a>, problem: bool, made: &'a Made) -> Answer<'a> {
     let [weak, detail_code] = words.take_codes_of_details();
-    let mut message = words.text(problem);
+    let mut message = words.text(problem, made);
     let lists_only = !words.mixed && words.named;
     if message.is_none() && lists_only {
-        message = words.take_fields().join();
+        message = words.take_fields().join(made);
     }
     let aws_type = words.take_aws_type();
     let mut code = None;
     if message.is_none() && aws_type.is_none() {
         message = words.spoken_code(Rank::Code).or(weak);
-        code = message.clone();
+        code = message;
     }
     Answer {
         message,

@@ -1,8 +1,9 @@
 //! A bounded list of texts, each with the part of the request that it is about.
 
-use std::borrow::Cow;
-
-use crate::json_phrase::{LONGEST, holds, join};
+use crate::{
+    json_made::Made,
+    json_phrase::{LONGEST, holds, join},
+};
 
 /// How many texts are kept: as many as a line of the longest can hold.
 const KEPT: usize = 100;
@@ -10,7 +11,7 @@ const KEPT: usize = 100;
 /// One text, and the path of what it is about; empty if that is unknown.
 struct Entry<'a> {
     path: String,
-    text: Cow<'a, str>,
+    text: &'a str,
 }
 
 /// The texts of a list or a map of errors.
@@ -18,9 +19,9 @@ struct Entry<'a> {
 pub(crate) struct Entries<'a> {
     list: Vec<Entry<'a>>,
     /// The first code that came without a text.
-    pub(crate) weak: Option<Cow<'a, str>>,
+    pub(crate) weak: Option<&'a str>,
     /// The first code that came with a text.
-    pub(crate) code: Option<Cow<'a, str>>,
+    pub(crate) code: Option<&'a str>,
 }
 
 impl<'a> Entries<'a> {
@@ -37,7 +38,7 @@ impl<'a> Entries<'a> {
         self.list.len() >= KEPT
     }
 
-    pub(crate) fn push(&mut self, path: &str, text: Cow<'a, str>) {
+    pub(crate) fn push(&mut self, path: &str, text: &'a str) {
         let known = |entry: &Entry<'_>| entry.path == path && entry.text == text;
         if !self.is_full() && !self.list.iter().any(known) {
             let path = path.to_owned();
@@ -64,7 +65,7 @@ impl<'a> Entries<'a> {
     pub(crate) fn under(&self, path: &str) -> Self {
         let mut under = Self::default();
         for entry in &self.list {
-            under.push(&join(path, &entry.path), entry.text.clone());
+            under.push(&join(path, &entry.path), entry.text);
         }
         under
     }
@@ -78,37 +79,37 @@ impl<'a> Entries<'a> {
     }
 
     /// Returns the texts in one: those of one path behind it, with commas; else with semicolons.
-    pub(crate) fn join(mut self) -> Option<Cow<'a, str>> {
-        if let [only] = self.list.as_mut_slice() {
+    pub(crate) fn join(self, made: &'a Made) -> Option<&'a str> {
+        if let [only] = self.list.as_slice() {
             if only.path.is_empty() {
-                return Some(std::mem::take(&mut only.text));
+                return Some(only.text);
             }
         }
         let mut joined = String::new();
         self.write(&mut joined, |_| true);
-        (!joined.is_empty()).then_some(Cow::Owned(joined))
+        (!joined.is_empty()).then(|| made.keep(joined))
     }
 
     /// Returns `heading`, followed by those texts that it does not hold already.
-    pub(crate) fn follow(self, heading: Cow<'a, str>) -> Cow<'a, str> {
-        let held = |text: &str| holds(&heading, text.trim_end_matches('.'));
-        if self.list.iter().all(|entry| held(&entry.text)) {
+    pub(crate) fn follow(self, heading: &'a str, made: &'a Made) -> &'a str {
+        let held = |text: &str| holds(heading, text.trim_end_matches('.'));
+        if self.list.iter().all(|entry| held(entry.text)) {
             return heading;
         }
         let mut joined = String::with_capacity(heading.len() + 64);
-        joined.push_str(&heading);
+        joined.push_str(heading);
         // A sentence has its own full stop.
         joined.push_str(match heading.chars().next_back() {
             Some('.' | ':' | ';' | '!' | '?') => " ",
             _ => ": ",
         });
         self.write(&mut joined, |text| !held(text));
-        Cow::Owned(joined)
+        made.keep(joined)
     }
 
     fn write(&self, out: &mut String, wanted: impl Fn(&str) -> bool) {
         let mut before: Option<&Entry<'_>> = None;
-        for entry in self.list.iter().filter(|entry| wanted(&entry.text)) {
+        for entry in self.list.iter().filter(|entry| wanted(entry.text)) {
             let same = before.filter(|before| before.path == entry.path);
             match (before, same) {
                 (Some(_), Some(same)) if !same.path.is_empty() => out.push_str(", "),
@@ -119,7 +120,7 @@ impl<'a> Entries<'a> {
                 out.push_str(&entry.path);
                 out.push_str(": ");
             }
-            out.push_str(&entry.text);
+            out.push_str(entry.text);
             if out.len() > LONGEST {
                 return;
             }

@@ -4,9 +4,7 @@
 //! unknown literals are passed over, because a server that fails may fail at writing JSON too. What
 //! cannot be read ends the text, as a cut would; what was read before stays read. No recursion here.
 
-use std::borrow::Cow;
-
-use crate::eight;
+use crate::{eight, json_made::Made};
 
 /// As much of one string as is kept; the rest is passed over.
 const KEPT: usize = 4 * 1024;
@@ -16,11 +14,13 @@ const KEPT: usize = 4 * 1024;
 pub(crate) struct Lexer<'a> {
     text: &'a str,
     at: usize,
+    made: &'a Made,
 }
 
 impl<'a> Lexer<'a> {
-    pub(crate) const fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+    /// Reads `text`. Strings with escapes are kept in `made`.
+    pub(crate) const fn new(text: &'a str, made: &'a Made) -> Self {
+        Self { text, at: 0, made }
     }
 
     /// Returns the byte at which the next token begins, and moves there.
@@ -66,7 +66,7 @@ impl<'a> Lexer<'a> {
     /// Returns the name of the next member of an object and stands before its value; `None` after
     /// the last.
     #[inline(always)]
-    pub(crate) fn key(&mut self) -> Option<Cow<'a, str>> {
+    pub(crate) fn key(&mut self) -> Option<&'a str> {
         loop {
             match self.peek()? {
                 b',' => self.at += 1,
@@ -110,9 +110,9 @@ impl<'a> Lexer<'a> {
 
     /// Reads the string at whose opening quote this stands; `None` if it is cut.
     #[inline(always)]
-    pub(crate) fn string(&mut self) -> Option<Cow<'a, str>> {
+    pub(crate) fn string(&mut self) -> Option<&'a str> {
         match self.plain_string() {
-            Some(text) => Some(Cow::Borrowed(text)),
+            Some(text) => Some(text),
             None => self.escaped_string(),
         }
     }
@@ -131,13 +131,13 @@ impl<'a> Lexer<'a> {
     }
 
     #[inline(never)]
-    fn escaped_string(&mut self) -> Option<Cow<'a, str>> {
+    fn escaped_string(&mut self) -> Option<&'a str> {
         self.at += 1;
         let text = self.escaped();
         if text.is_none() {
             self.give_up();
         }
-        text.map(Cow::Owned)
+        text.map(|text| self.made.keep(text))
     }
 
     /// Reads a string with escapes from behind its opening quote to behind its closing one.

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use crate::{json_field::is_hidden, json_lexer::Lexer};
+use crate::{json_field::is_hidden, json_lexer::Lexer, json_made::Made};
 
 /// Returns `text` with everything hidden that an excerpt may not show: echoes of the request,
 /// internals of the server, what is named like a secret. Ends soon after `limit` bytes of that, and
 /// returns how far in `text` it came.
 pub(crate) fn mask(text: &str, limit: usize) -> (Cow<'_, str>, usize) {
-    let mut lexer = Lexer::new(text);
+    let made = Made::default();
+    let mut lexer = Lexer::new(text, &made);
     let mut masked = String::new();
     let mut copied = 0;
     let mut is_translated = false;
@@ -33,7 +34,7 @@ pub(crate) fn mask(text: &str, limit: usize) -> (Cow<'_, str>, usize) {
         }
         let Some(key) = string.string() else { break };
         // A value is what was submitted, unless it is a text in the language named before it.
-        let hide = is_hidden(&key) || key == "value" && !is_translated;
+        let hide = is_hidden(key) || key == "value" && !is_translated;
         is_translated = key == "lang";
         if !hide {
             continue;

@@ -1,7 +1,5 @@
 //! The members of an object of a JSON document, each read for what its name promises.
 
-use std::borrow::Cow;
-
 use crate::{
     json::Reader,
     json_entries::Entries,
@@ -48,20 +46,20 @@ impl<'a> Reader<'a> {
                 return;
             };
             // What most errors are made of comes first, and what few have is read elsewhere.
-            match (field(&key), first) {
+            match (field(key), first) {
                 (Field::Text(slot), b'"') => {
                     let text = self.string();
                     words.item |= text.is_some() && (role != Role::Map || !slot.is_weak());
                     if role == Role::Map && slot.is_weak() {
-                        if let Some(text) = &text {
-                            words.more().fields.push(&join(path, &key), text.clone());
+                        if let Some(text) = text {
+                            words.more().fields.push(&join(path, key), text);
                         }
                     }
                     words.put(slot, text);
                 }
                 (Field::Error, b'"') => {
                     if let Some(text) = self.lexer.string() {
-                        match says_more(&text, self.status) {
+                        match says_more(text, self.status) {
                             true => words.put(Slot::Error, Some(text)),
                             false => self.vague(words, text),
                         }
@@ -79,7 +77,7 @@ impl<'a> Reader<'a> {
         role: Role,
         path: &str,
         depth: usize,
-        key: Cow<'a, str>,
+        key: &'a str,
         field: Field,
     ) {
         let Some(first) = self.lexer.peek() else {
@@ -93,17 +91,17 @@ impl<'a> Reader<'a> {
                 self.lexer.skip();
             }
             (Field::Text(slot), b'{') if role == Role::Map && slot.is_weak() => {
-                self.unknown(words, role, path, within, &key, first);
+                self.unknown(words, role, path, within, key, first);
             }
             (Field::Text(slot), b'[' | b'{') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Map, "", within, &mut texts);
                 if first == b'[' && (role == Role::Map || slot.is_weak()) {
                     words.named |= role != Role::Top;
-                    words.add_fields(texts.under(&join(path, &key)));
+                    words.add_fields(texts.under(&join(path, key)));
                 }
                 words.adopt_codes(&mut texts);
-                words.put(slot, texts.join());
+                words.put(slot, texts.join(self.made));
             }
             (Field::Error | Field::Fault, b'{') => {
                 let mut inner = self.object(Role::Error, path, within);
@@ -111,9 +109,9 @@ impl<'a> Reader<'a> {
                     Field::Fault => Slot::Fault,
                     _ => Slot::ErrorObject,
                 };
-                let mut text = inner.text(false);
+                let mut text = inner.text(false, self.made);
                 if text.is_none() && !inner.mixed {
-                    text = inner.take_fields().join();
+                    text = inner.take_fields().join(self.made);
                 }
                 words.put(slot, text.or_else(|| inner.spoken_code(Rank::Type)));
                 words.adopt(&mut inner);
@@ -121,7 +119,7 @@ impl<'a> Reader<'a> {
             (Field::Error, b'[') => {
                 let mut texts = Entries::default();
                 self.entries(Role::Map, "", within, &mut texts);
-                words.put(Slot::ErrorObject, texts.join());
+                words.put(Slot::ErrorObject, texts.join(self.made));
             }
             (name @ (Field::Errors | Field::OtherErrors), b'"' | b'[' | b'{') => {
                 let mut texts = Entries::default();
@@ -129,7 +127,7 @@ impl<'a> Reader<'a> {
                     b'{' => {
                         let mut map = self.object(Role::Map, path, within);
                         map.named |= map.has_fields_only();
-                        map.finish(path, &mut texts);
+                        map.finish(path, &mut texts, self.made);
                     }
                     _ => self.entries(Role::Map, path, within, &mut texts),
                 }
@@ -138,7 +136,7 @@ impl<'a> Reader<'a> {
             }
             (Field::Issue, b'"') => {
                 let text = self.lexer.string().unwrap_or_default();
-                self.code(words, role, path, Rank::Type, &key, text);
+                self.code(words, role, path, Rank::Type, key, text);
             }
             (Field::Details | Field::Issue, b'"' | b'[' | b'{') => {
                 let mut texts = Entries::default();
@@ -161,11 +159,11 @@ impl<'a> Reader<'a> {
                 words.add_details(inner.take_details());
             }
             (Field::Wrapper | Field::Code(Rank::Status), b'{')
-                if role == Role::Top || role == Role::Error && &*key == "json" =>
+                if role == Role::Top || role == Role::Error && key == "json" =>
             {
                 let mut inner = self.object(Role::Error, path, within);
                 if inner.is_strong() || inner.errors {
-                    words.put(Slot::Wrapped, inner.text(false));
+                    words.put(Slot::Wrapped, inner.text(false, self.made));
                     words.adopt(&mut inner);
                 }
             }
@@ -186,14 +184,14 @@ impl<'a> Reader<'a> {
             (Field::Value, b'"') if role != Role::Top => words.more().value = self.string(),
             (Field::Code(rank), b'"') => {
                 if let Some(text) = self.lexer.string() {
-                    self.code(words, role, path, rank, &key, text);
+                    self.code(words, role, path, rank, key, text);
                 }
             }
             (Field::Code(rank), b'-' | b'0'..=b'9') => {
                 let number = self.lexer.scalar();
                 words.has_status |= rank == Rank::Code && number == self.status.as_str();
                 if rank == Rank::Code && is_own_number(number) {
-                    words.put_code(Rank::Number, Cow::Borrowed(number));
+                    words.put_code(Rank::Number, number);
                 }
             }
             (Field::Resource, b'"') => words.more().resource = self.lexer.string(),
@@ -201,7 +199,7 @@ impl<'a> Reader<'a> {
             (Field::Place { minor }, b'"' | b'[') => {
                 self.place(words, role, path, depth, key, minor);
             }
-            (_, first) => self.unknown(words, role, path, within, &key, first),
+            (_, first) => self.unknown(words, role, path, within, key, first),
         }
     }
 
@@ -212,7 +210,7 @@ impl<'a> Reader<'a> {
         path: &str,
         rank: Rank,
         key: &str,
-        text: Cow<'a, str>,
+        text: &'a str,
     ) {
         if role == Role::Map && text.contains(' ') {
             if let Some(text) = self.useful(text) {
@@ -224,13 +222,13 @@ impl<'a> Reader<'a> {
         // A status of the whole document tells success from failure, no more.
         let fits = match (rank, role) {
             (Rank::Status, Role::Top) => false,
-            (Rank::Status, _) => is_screaming(&text),
+            (Rank::Status, _) => is_screaming(text),
             // One with digits is that of the request, and another each time.
             (Rank::Type, _) if key == "id" => !text.bytes().any(|byte| byte.is_ascii_digit()),
             _ => true,
         };
         if let Some(code) = shorten(text).filter(|_| fits) {
-            if is_own_number(&code) || !code.bytes().all(|byte| byte.is_ascii_digit()) {
+            if is_own_number(code) || !code.bytes().all(|byte| byte.is_ascii_digit()) {
                 words.put_code(rank, code);
             }
         }
@@ -243,7 +241,7 @@ impl<'a> Reader<'a> {
         role: Role,
         path: &str,
         depth: usize,
-        key: Cow<'a, str>,
+        key: &'a str,
         minor: bool,
     ) {
         if self.lexer.peek() == Some(b'"') {
@@ -251,7 +249,7 @@ impl<'a> Reader<'a> {
                 return;
             };
             if matches!(role, Role::Top | Role::Error) {
-                if minor && is_screaming(&text) {
+                if minor && is_screaming(text) {
                     words.put_code(Rank::Type, text);
                 } else {
                     words.mixed = true;
@@ -259,47 +257,47 @@ impl<'a> Reader<'a> {
                 return;
             }
             if role == Role::Map {
-                if let Some(text) = self.useful(text.clone()) {
+                if let Some(text) = self.useful(text) {
                     words.named |= text.contains(' ');
-                    words.more().fields.push(&join(path, &key), text);
+                    words.more().fields.push(&join(path, key), text);
                 }
             }
             if role == Role::Either && minor && text.contains(' ') {
                 if let Some(text) = self.useful(text) {
-                    words.more().sentences.push(&join(path, &key), text);
+                    words.more().sentences.push(&join(path, key), text);
                 }
                 return;
             }
             // A path may as well be that of the request.
             if !(minor && text.starts_with('/')) {
-                words.put_place(minor, dotted(text));
+                words.put_place(minor, self.made.text(dotted(text)));
             }
             return;
         }
         let steps = self.lexer.clone();
-        if matches!(&*key, "loc" | "path" | "expression") {
+        if matches!(key, "loc" | "path" | "expression") {
             let mut place = String::new();
             self.lexer.open();
             while self.lexer.element() {
                 let step = match self.lexer.peek() {
                     Some(b'"') => self.lexer.string(),
-                    Some(b'0'..=b'9') => Some(Cow::Borrowed(self.lexer.scalar())),
+                    Some(b'0'..=b'9') => Some(self.lexer.scalar()),
                     _ => {
                         self.lexer.skip();
                         None
                     }
                 };
                 if let Some(step) = step.filter(|_| place.len() < 200) {
-                    place = join(&place, &step);
+                    place = join(&place, step);
                 }
             }
             if !matches!(role, Role::Map | Role::Top) {
-                words.put_place(minor, Cow::Owned(place));
+                words.put_place(minor, self.made.keep(place));
                 return;
             }
             self.lexer = steps;
         }
-        self.unknown(words, role, path, depth + 1, &key, b'[');
+        self.unknown(words, role, path, depth + 1, key, b'[');
     }
 
     /// Reads a member that may be a field of a form.
@@ -344,10 +342,10 @@ impl<'a> Reader<'a> {
             let alone = words.is_blank();
             let mut inner = self.object(Role::Item, &join(path, key), depth);
             if inner.named && !inner.mixed && !inner.is_item() {
-                inner.finish(&join(path, key), &mut texts);
+                inner.finish(&join(path, key), &mut texts, self.made);
             } else if alone && inner.is_error(key) && self.lexer.peek() == Some(b'}') {
                 // All there is: it is named after what went wrong.
-                words.put(Slot::Wrapped, inner.text(false));
+                words.put(Slot::Wrapped, inner.text(false, self.made));
                 words.adopt(&mut inner);
             }
             words.mixed |= texts.is_empty();
@@ -383,7 +381,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Some(b'{') => {
-                self.object(role, path, depth).finish(path, out);
+                self.object(role, path, depth).finish(path, out, self.made);
             }
             _ => self.lexer.skip(),
         }

@@ -16,11 +16,11 @@ const LONGEST_NOTHING: usize = 31;
 const PLACEHOLDERS: &[&str] = &["null", "none", "undefined", "nil", "[object object]"];
 
 /// Returns `text` trimmed, without HTML; `None` if it says nothing beyond `status`.
-pub(crate) fn clean(text: Cow<'_, str>, status: StatusCode) -> Option<Cow<'_, str>> {
-    let text = bounded(text);
-    let text = match html::strip(&text) {
+pub(crate) fn clean(text: &str, status: StatusCode) -> Option<Cow<'_, str>> {
+    let text = shortened(text);
+    let text = match html::strip(text) {
         Some(stripped) => Cow::Owned(stripped),
-        None => text,
+        None => Cow::Borrowed(text),
     };
     // Of a terminal's sequence no more than its beginning would be trimmed.
     let text = match text.contains(|c| matches!(c, '\u{1b}' | '\u{80}'..='\u{9f}')) {
@@ -54,15 +54,6 @@ pub(crate) fn says_more(text: &str, status: StatusCode) -> bool {
         && bytes.len() <= LONGEST
         && !eight::has(bytes, b'<')
         && (bytes.len() > LONGEST_NOTHING || !(is_reason(text, status) || is_placeholder(text)))
-}
-
-/// Returns `text`, or as much of it as may be kept.
-pub(crate) fn bounded(text: Cow<'_, str>) -> Cow<'_, str> {
-    match text {
-        Cow::Borrowed(text) => Cow::Borrowed(shortened(text)),
-        Cow::Owned(text) if text.len() <= LONGEST => Cow::Owned(text),
-        Cow::Owned(text) => Cow::Owned(shortened(&text).to_owned()),
-    }
 }
 
 /// Returns as much of `text` as may be kept.
@@ -176,7 +167,7 @@ pub(crate) fn is_own_number(text: &str) -> bool {
 }
 
 /// Returns a code, of a URI only the name at its end; `None` if it is none or says only "error".
-pub(crate) fn shorten(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
+pub(crate) fn shorten(text: &str) -> Option<&str> {
     let uri = text.contains("://") || text.starts_with("urn:");
     let text = if uri {
         let path = text.split(['?', '#']).next().unwrap_or_default();
@@ -186,7 +177,7 @@ pub(crate) fn shorten(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
         if rest.contains("rfc") || name.contains("rfc") {
             return None;
         }
-        Cow::Owned(name.to_owned())
+        name
     } else {
         text
     };
@@ -199,20 +190,20 @@ pub(crate) fn shorten(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
 }
 
 /// Returns the name in a type of an error of AWS, without its namespace and the URL behind it.
-pub(crate) fn aws_name(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
-    let name = text.rsplit_once('#').map_or(&*text, |(_, name)| name);
+pub(crate) fn aws_name(text: &str) -> Option<&str> {
+    let name = text.rsplit_once('#').map_or(text, |(_, name)| name);
     let name = name.split([':', ',']).next().unwrap_or_default().trim();
     let good = is_code(name) && !name.contains('/');
-    good.then(|| Cow::Owned(name.to_owned()))
+    good.then_some(name)
 }
 
 /// Returns a pointer into a document as a path with dots.
-pub(crate) fn dotted(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(crate) fn dotted(text: &str) -> Cow<'_, str> {
     let path = text.trim_start_matches(['#', '$', '/', '.']);
     if text.starts_with(['#', '/', '$']) {
         Cow::Owned(path.replace('/', "."))
     } else {
-        text
+        Cow::Borrowed(text)
     }
 }
 
@@ -246,7 +237,7 @@ mod tests {
         ) {
             let status = StatusCode::from_u16(status).unwrap();
             if says_more(&text, status) {
-                prop_assert_eq!(clean(Cow::Borrowed(&text), status), Some(Cow::Borrowed(&*text)));
+                prop_assert_eq!(clean(&text, status), Some(Cow::Borrowed(&*text)));
             }
         }
     }

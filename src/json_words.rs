@@ -1,17 +1,16 @@
 //! What one object of an error document says: its texts by rank, its details, its codes.
 
-use std::borrow::Cow;
-
 use crate::{
     json_entries::Entries,
     json_field::{Rank, Slot},
+    json_made::Made,
     json_phrase::{holds, is_code, join},
 };
 
 /// What an object says, as far as it has been read.
 #[derive(Default)]
 pub(crate) struct Words<'a> {
-    said: [Option<Cow<'a, str>>; Slot::COUNT],
+    said: [Option<&'a str>; Slot::COUNT],
     /// Whether some of the details came from `errors`, which may speak for themselves.
     pub(crate) errors: bool,
     /// Whether one of the fields has a name that can be nothing else.
@@ -29,8 +28,8 @@ pub(crate) struct Words<'a> {
     pub(crate) typed: bool,
     /// Whether its code is the status of the answer.
     pub(crate) has_status: bool,
-    place: Option<(bool, Cow<'a, str>)>,
-    code: Option<(Rank, Cow<'a, str>)>,
+    place: Option<(bool, &'a str)>,
+    code: Option<(Rank, &'a str)>,
     /// Most objects have none of these, and need not even a place for them.
     more: Option<Box<More<'a>>>,
 }
@@ -44,9 +43,9 @@ pub(crate) struct More<'a> {
     pub(crate) fields: Entries<'a>,
     /// Unknown strings that may be texts of fields, if there is nothing else.
     pub(crate) sentences: Entries<'a>,
-    pub(crate) resource: Option<Cow<'a, str>>,
-    pub(crate) aws_type: Option<Cow<'a, str>>,
-    pub(crate) value: Option<Cow<'a, str>>,
+    pub(crate) resource: Option<&'a str>,
+    pub(crate) aws_type: Option<&'a str>,
+    pub(crate) value: Option<&'a str>,
 }
 
 impl<'a> Words<'a> {
@@ -66,7 +65,7 @@ impl<'a> Words<'a> {
     }
 
     /// Takes the codes that came with the details, those without a text first.
-    pub(crate) fn take_codes_of_details(&mut self) -> [Option<Cow<'a, str>>; 2] {
+    pub(crate) fn take_codes_of_details(&mut self) -> [Option<&'a str>; 2] {
         self.take(|More { details, .. }| [details.weak.take(), details.code.take()])
             .unwrap_or_default()
     }
@@ -76,7 +75,7 @@ impl<'a> Words<'a> {
         fields.unwrap_or_default()
     }
 
-    pub(crate) fn take_aws_type(&mut self) -> Option<Cow<'a, str>> {
+    pub(crate) fn take_aws_type(&mut self) -> Option<&'a str> {
         self.take(|more| more.aws_type.take()).flatten()
     }
 
@@ -109,18 +108,18 @@ impl<'a> Words<'a> {
 
     /// Keeps `text` if it is the first in its place.
     #[inline]
-    pub(crate) fn put(&mut self, slot: Slot, text: Option<Cow<'a, str>>) {
+    pub(crate) fn put(&mut self, slot: Slot, text: Option<&'a str>) {
         if let Some(place @ None) = self.said.get_mut(slot as usize) {
             *place = text;
         }
     }
 
-    fn take_said(&mut self, slot: Slot) -> Option<Cow<'a, str>> {
+    fn take_said(&mut self, slot: Slot) -> Option<&'a str> {
         self.said.get_mut(slot as usize).and_then(Option::take)
     }
 
     /// Keeps `code` if it is better than what there is.
-    pub(crate) fn put_code(&mut self, rank: Rank, code: Cow<'a, str>) {
+    pub(crate) fn put_code(&mut self, rank: Rank, code: &'a str) {
         if self.code.as_ref().is_none_or(|(known, _)| rank < *known) {
             self.code = Some((rank, code));
         }
@@ -137,13 +136,13 @@ impl<'a> Words<'a> {
     }
 
     /// Returns a code that is more than a mere type.
-    pub(crate) fn own_code(&self) -> Option<Cow<'a, str>> {
+    pub(crate) fn own_code(&self) -> Option<&'a str> {
         let (rank, code) = self.code.as_ref()?;
-        (*rank != Rank::Type).then(|| code.clone())
+        (*rank != Rank::Type).then_some(*code)
     }
 
     /// Returns the best code; an `error` that is one and was not said counts.
-    pub(crate) fn take_code(&mut self) -> Option<Cow<'a, str>> {
+    pub(crate) fn take_code(&mut self) -> Option<&'a str> {
         if let Some(code) = self.take_said(Slot::Error).filter(|error| is_code(error)) {
             self.put_code(Rank::Code, code);
         }
@@ -151,9 +150,9 @@ impl<'a> Words<'a> {
     }
 
     /// Returns a code that may stand in for a text, of no worse rank than `worst`.
-    pub(crate) fn spoken_code(&self, worst: Rank) -> Option<Cow<'a, str>> {
+    pub(crate) fn spoken_code(&self, worst: Rank) -> Option<&'a str> {
         let (rank, code) = self.code.as_ref()?;
-        (*rank <= worst && *rank != Rank::Number).then(|| code.clone())
+        (*rank <= worst && *rank != Rank::Number).then_some(*code)
     }
 
     /// Returns whether there is a text that can be no field of a form.
@@ -200,15 +199,15 @@ impl<'a> Words<'a> {
     }
 
     /// Keeps which part of the request it was about; a minor place gives way to another.
-    pub(crate) fn put_place(&mut self, minor: bool, place: Cow<'a, str>) {
-        let worse = |(known, _): &(bool, Cow<'_, str>)| *known && !minor;
+    pub(crate) fn put_place(&mut self, minor: bool, place: &'a str) {
+        let worse = |(known, _): &(bool, &str)| *known && !minor;
         if !place.is_empty() && self.place.as_ref().is_none_or(worse) {
             self.place = Some((minor, place));
         }
     }
 
     /// Ends an object that is one error of a list, or a map of them, at `path`.
-    pub(crate) fn finish(mut self, path: &str, out: &mut Entries<'a>) {
+    pub(crate) fn finish(mut self, path: &str, out: &mut Entries<'a>, made: &'a Made) {
         let details = self.take_details();
         if let (false, Some(more)) = (self.mixed, self.more.as_deref_mut()) {
             if !more.sentences.is_empty() {
@@ -225,20 +224,20 @@ impl<'a> Words<'a> {
             let reason = self.take_said(Slot::Reason);
             out.weak = out.weak.take().or(reason);
         }
-        let text = self.heading(false, false);
-        let place = self.whole_place(path);
+        let text = self.heading(false, false, made);
+        let place = self.whole_place(path, made);
         // A mere type tells errors of a list apart, not the answer from others.
         let own_code = self.own_code();
         let code = self.code.take().map(|(_, code)| code);
-        match (text, place, &code) {
+        match (text, place, code) {
             // A text that names the place itself needs no path before it.
-            (Some(text), Some(place), _) if path.is_empty() && holds(&text, &place) => {
+            (Some(text), Some(place), _) if path.is_empty() && holds(text, place) => {
                 out.push("", text);
             }
-            (Some(text), Some(place), _) => out.push(&place, text),
+            (Some(text), Some(place), _) => out.push(place, text),
             (Some(text), None, _) => out.push(path, text),
             (None, Some(place), Some(code)) if details.is_empty() => {
-                out.push("", Cow::Owned(format!("{place} {code}")));
+                out.push("", made.keep(format!("{place} {code}")));
             }
             (None, _, Some(_)) => out.weak = out.weak.take().or(code),
             (None, _, None) if details.is_empty() => out.append(self.take_fields()),
@@ -249,44 +248,44 @@ impl<'a> Words<'a> {
     }
 
     /// Returns the place with what it is in before it: `Label.name`.
-    fn whole_place(&mut self, path: &str) -> Option<Cow<'a, str>> {
+    fn whole_place(&mut self, path: &str, made: &'a Made) -> Option<&'a str> {
         let (minor, place) = self.place.take()?;
         if minor && self.graphql {
             return None;
         }
-        if let Some(resource) = self.more.as_ref().and_then(|more| more.resource.as_ref()) {
-            return Some(Cow::Owned(join(resource, &place)));
+        if let Some(resource) = self.more.as_ref().and_then(|more| more.resource) {
+            return Some(made.keep(join(resource, place)));
         }
         if path.is_empty() {
             return Some(place);
         }
-        Some(Cow::Owned(match path.ends_with(&*place) {
+        Some(made.keep(match path.ends_with(place) {
             true => path.to_owned(),
-            false => join(path, &place),
+            false => join(path, place),
         }))
     }
 
     /// Returns what the object says, with its details behind it. Codes stay.
-    pub(crate) fn text(&mut self, problem: bool) -> Option<Cow<'a, str>> {
+    pub(crate) fn text(&mut self, problem: bool, made: &'a Made) -> Option<&'a str> {
         if self.more.is_none() && !self.named {
-            return self.heading(problem, false);
+            return self.heading(problem, false, made);
         }
         let details = self.take_details();
         if problem && self.errors && !details.is_empty() {
-            return details.join();
+            return details.join(made);
         }
         let before_map = !self.mixed && self.named && !self.is_item() && details.is_empty();
         if before_map {
-            return self.take_fields().join();
+            return self.take_fields().join(made);
         }
-        match self.heading(problem, self.errors && !details.is_empty()) {
-            Some(heading) => Some(details.follow(heading)),
-            None => details.join(),
+        match self.heading(problem, self.errors && !details.is_empty(), made) {
+            Some(heading) => Some(details.follow(heading, made)),
+            None => details.join(made),
         }
     }
 
     /// Returns the first text; `errors` stand before those that come after it.
-    fn heading(&mut self, problem: bool, errors: bool) -> Option<Cow<'a, str>> {
+    fn heading(&mut self, problem: bool, errors: bool, made: &'a Made) -> Option<&'a str> {
         if self.has_lang {
             if let Some(value) = self.take(|more| more.value.take()).flatten() {
                 return Some(value);
@@ -307,7 +306,7 @@ impl<'a> Words<'a> {
             let Some(text) = self.take_said(slot) else {
                 continue;
             };
-            if slot != Slot::Error || !is_code(&text) {
+            if slot != Slot::Error || !is_code(text) {
                 return Some(text);
             }
             // A bare code: the text beside it says what it means.
@@ -319,16 +318,16 @@ impl<'a> Words<'a> {
                 self.put(slot, Some(text));
                 return None;
             }
-            self.put_code(Rank::Code, text.clone());
+            self.put_code(Rank::Code, text);
             // A word may be part of any sentence.
             let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase());
             let says = |beside: &str| match is_word {
-                true => beside.starts_with(&*text),
-                false => beside.contains(&*text),
+                true => beside.starts_with(text),
+                false => beside.contains(text),
             };
             return Some(match beside {
-                Some(beside) if says(&beside) => beside,
-                Some(beside) => Cow::Owned(format!("{text}: {beside}")),
+                Some(beside) if says(beside) => beside,
+                Some(beside) => made.keep(format!("{text}: {beside}")),
                 None => text,
             });
         }

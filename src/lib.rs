@@ -65,6 +65,7 @@ mod json;
 mod json_entries;
 mod json_field;
 mod json_lexer;
+mod json_made;
 mod json_mask;
 mod json_member;
 mod json_phrase;

@@ -11,7 +11,8 @@ use http::{
 };
 
 use crate::{
-    charset, grpc, json, json_lexer::Lexer, json_phrase, names::names, protocol_found::Found, sse,
+    charset, grpc, json, json_lexer::Lexer, json_made::Made, json_phrase, names::names,
+    protocol_found::Found, sse,
 };
 
 /// A protocol whose failures may come with status 200.
@@ -139,7 +140,8 @@ fn kind(headers: &HeaderMap) -> Option<Kind> {
 
 /// Looks for what each protocol says, the surest first.
 fn in_json(protocols: Protocols, text: &str) -> Option<Found> {
-    let mut lexer = Lexer::new(text);
+    let made = Made::default();
+    let mut lexer = Lexer::new(text, &made);
     let rpc = protocols.contains(Protocol::JsonRpc) || protocols.contains(Protocol::Mcp);
     match lexer.peek()? {
         b'{' => in_object(protocols, text, &mut lexer),
@@ -183,7 +185,8 @@ struct Members {
 fn in_object(protocols: Protocols, text: &str, lexer: &mut Lexer<'_>) -> Option<Found> {
     let members = members(lexer);
     let has = |protocol| protocols.contains(protocol);
-    let error = || Found::error(json::read(text, false, StatusCode::OK));
+    let made = Made::default();
+    let error = || Found::error(json::read(text, false, StatusCode::OK, &made));
     if (has(Protocol::JsonRpc) || has(Protocol::Mcp)) && members.rpc && members.error {
         return Some(error());
     }
@@ -195,7 +198,7 @@ fn in_object(protocols: Protocols, text: &str, lexer: &mut Lexer<'_>) -> Option<
         });
     }
     if has(Protocol::GraphQl) && members.errors {
-        return Some(Found::error(json::read_graphql(text)));
+        return Some(Found::error(json::read_graphql(text, &made)));
     }
     if has(Protocol::Slack) && members.not_ok && (members.error_is_text || !members.error) {
         let mut found = error();
@@ -214,7 +217,7 @@ fn members(lexer: &mut Lexer<'_>) -> Members {
     let mut members = Members::default();
     lexer.open();
     while let Some(key) = lexer.key() {
-        match (&*key, lexer.peek()) {
+        match (key, lexer.peek()) {
             ("jsonrpc" | "id", Some(_)) => {
                 members.rpc = true;
                 lexer.skip();
@@ -232,7 +235,7 @@ fn members(lexer: &mut Lexer<'_>) -> Members {
                 }
             }
             ("ok", Some(b't' | b'f')) => members.not_ok |= lexer.scalar() == "false",
-            ("needed", Some(b'"')) => members.needed = lexer.string().map(Cow::into_owned),
+            ("needed", Some(b'"')) => members.needed = lexer.string().map(str::to_owned),
             ("result", Some(b'{')) => tool_result(&mut members, lexer),
             _ => lexer.skip(),
         }
@@ -245,7 +248,7 @@ fn tool_result(members: &mut Members, lexer: &mut Lexer<'_>) {
     let mut text = String::new();
     lexer.open();
     while let Some(key) = lexer.key() {
-        match (&*key, lexer.peek()) {
+        match (key, lexer.peek()) {
             ("isError", Some(b't')) => members.tool_failed |= lexer.scalar() == "true",
             ("content", Some(b'[')) => {
                 lexer.open();
@@ -266,17 +269,18 @@ fn tool_result(members: &mut Members, lexer: &mut Lexer<'_>) {
 /// Returns what the text of a tool says, of JSON only its message.
 fn tool_message(text: String) -> Option<String> {
     let inner = text.trim_start().starts_with(['{', '[']);
-    let inner = inner.then(|| json::read(&text, false, StatusCode::OK).message);
+    let made = Made::default();
+    let inner = inner.then(|| json::read(&text, false, StatusCode::OK, &made).message);
     match inner.flatten() {
-        Some(message) => Some(message.into_owned()),
-        None => json_phrase::clean(Cow::Owned(text), StatusCode::OK).map(Cow::into_owned),
+        Some(message) => Some(message.to_owned()),
+        None => json_phrase::clean(&text, StatusCode::OK).map(Cow::into_owned),
     }
 }
 
 fn tool_content(text: &mut String, lexer: &mut Lexer<'_>) {
     lexer.open();
     while let Some(key) = lexer.key() {
-        match (&*key, lexer.peek()) {
+        match (key, lexer.peek()) {
             ("text", Some(b'"')) => {
                 if let Some(part) = lexer.string().filter(|_| text.len() < 4096) {
                     if !text.is_empty() {

@@ -1,7 +1,5 @@
 //! A failure behind a good status, as it was found.
 
-use std::borrow::Cow;
-
 use crate::{json::Answer, outcome::Facts};
 
 /// A failure that was found behind a good status. The message is raw, as that of
@@ -28,8 +26,8 @@ impl Found {
     /// Makes an error of JSON-RPC, GraphQL or Slack.
     pub(crate) fn error(answer: Answer<'_>) -> Self {
         Self {
-            message: answer.message.map(Cow::into_owned),
-            code: answer.code.map(Cow::into_owned),
+            message: answer.message.map(str::to_owned),
+            code: answer.code.map(str::to_owned),
             jsonrpc_error: true,
             ..Self::default()
         }

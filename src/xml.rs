@@ -3,8 +3,6 @@
 //! A scanner, not a parser: it walks over the tags once, knows in which element it is, and keeps the
 //! texts of a few. A document that is cut or badly nested says what was complete before.
 
-use std::borrow::Cow;
-
 use http::StatusCode;
 
 use crate::json_phrase::{begins_with, clean, is_code};
@@ -193,7 +191,7 @@ fn keep(words: &mut Words, open: &[&str], content: &str, status: StatusCode) {
     if place.is_some() {
         return;
     }
-    let Some(text) = clean(Cow::Borrowed(content), status) else {
+    let Some(text) = clean(content, status) else {
         return;
     };
     match kind {

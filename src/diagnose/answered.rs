@@ -45,7 +45,7 @@ impl Call<'_> {
         parts: &Parts,
         head: Head<'_>,
         facts: Facts,
-        extracted: Extracted<'_>,
+        extracted: &Extracted<'_>,
         prefix: &Prefix<'_>,
     ) -> Diagnosis {
         let (target, secrets) = (self.target, &self.sighted.secrets);
@@ -85,7 +85,7 @@ impl Call<'_> {
             line::open(&mut block, name.method(), name.path(), outcome.status());
         }
         let opening_end = block.len();
-        if let Some(message) = &extracted.message {
+        if let Some(message) = extracted.message {
             push_tidy(&mut block, &scrubber, message, usize::MAX);
         }
         let message_end = block.len();
@@ -93,7 +93,7 @@ impl Call<'_> {
             block.extend_from_slice(line::stand_in(outcome.status()).as_bytes());
         }
         let line_end = block.len();
-        if let Some(code) = &extracted.code {
+        if let Some(code) = extracted.code {
             push_tidy(&mut block, &scrubber, code, CODE_CAP);
         }
         let code_end = block.len();
@@ -110,7 +110,7 @@ impl Call<'_> {
             cap: self.config.excerpt_cap,
             unread: prefix.unread,
         };
-        plan.keep(&extracted.text, &scrubber, &mut block);
+        plan.keep(extracted.text, &scrubber, &mut block);
         let ends = [
             headers_end,
             opening_end,

@@ -1,4 +1,4 @@
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use http::{Extensions, HeaderMap, Method, StatusCode, header::CONTENT_TYPE, response::Parts};
 use http_body::SizeHint;
@@ -12,6 +12,7 @@ use crate::{
     grpc,
     headers::Head,
     hint::hint,
+    json_made::Made,
     outcome::{Delivery, Facts, Idempotency},
     protocol::{Protocol, inspect, is_labelled},
     protocol_found::Found,
@@ -180,10 +181,11 @@ impl Call<'_> {
         let (bytes, is_complete) = (prefix.bytes, prefix.is_complete);
         let room = room_beside(bytes.len());
         let head = Head::read(&parts.headers, &self.config.redacted, room);
-        let extracted = extract(parts.status, head.labels, bytes, is_complete, &rules);
+        let made = Made::default();
+        let extracted = extract(parts.status, head.labels, bytes, is_complete, &rules, &made);
         let facts = self.facts_of(parts.status);
         // Straight into its place: it is too large to be moved for nothing.
-        let diagnosis = self.answered(parts, head, facts, extracted, prefix);
+        let diagnosis = self.answered(parts, head, facts, &extracted, prefix);
         parts.extensions.insert(diagnosis);
         if self.config.log.is_on() {
             self.log_answer(&parts.extensions, prefix.bytes);
@@ -228,12 +230,12 @@ impl Call<'_> {
         let mut facts = self.facts_of(parts.status);
         found.note(&mut facts);
         let extracted = Extracted {
-            message: found.message.map(Cow::Owned),
-            code: found.code.map(Cow::Owned),
+            message: found.message.as_deref(),
+            code: found.code.as_deref(),
             ..Extracted::default()
         };
         let head = Head::read(&parts.headers, &self.config.redacted, room_beside(0));
-        self.answered(parts, head, facts, extracted, &Prefix::EMPTY)
+        self.answered(parts, head, facts, &extracted, &Prefix::EMPTY)
     }
 
     fn facts_of(&self, status: StatusCode) -> Facts {

@@ -64,6 +64,7 @@ const PURE: &[&str] = &[
     "html",
     "json",
     "json_lexer",
+    "json_made",
     "line",
     "json_mask",
     "json_member",

@@ -13,17 +13,41 @@ pub(super) fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
         .collect()
 }
 
-pub(super) fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'static> {
+/// What was extracted, without a loan.
+pub(super) struct Said {
+    pub(super) message: Option<String>,
+    pub(super) code: Option<String>,
+    pub(super) kind: Kind,
+    pub(super) text: String,
+}
+
+pub(super) fn said(
+    status: StatusCode,
+    labels: Labels<'_>,
+    body: &[u8],
+    complete: bool,
+    rules: &Rules,
+) -> Said {
+    let made = Made::default();
+    let extracted = extract(status, labels, body, complete, rules, &made);
+    Said {
+        message: extracted.message.map(str::to_owned),
+        code: extracted.code.map(str::to_owned),
+        kind: extracted.kind,
+        text: extracted.text.to_owned(),
+    }
+}
+
+pub(super) fn labelled(content_type: &str, body: impl AsRef<[u8]>) -> Said {
     let headers = headers(&[(CONTENT_TYPE, content_type)]);
     let rules = Rules { plain_text: true };
-    extract(
+    said(
         StatusCode::BAD_REQUEST,
         Head::read(&headers, &[], 0).labels,
         body.as_ref(),
         true,
         &rules,
     )
-    .into_owned()
 }
 
 #[test]
@@ -65,7 +89,7 @@ fn json_is_known_by_label_and_by_sight() {
             );
         }
     }
-    let unlabelled = extract(
+    let unlabelled = said(
         StatusCode::BAD_REQUEST,
         Labels::default(),
         br#"{"detail":"it is gone"}"#,
@@ -174,7 +198,7 @@ fn plain_text_speaks_only_if_asked_to() {
     ] {
         let headers = headers(&[(CONTENT_TYPE, content_type)]);
         let rules = Rules { plain_text: asked };
-        let extracted = extract(
+        let extracted = said(
             StatusCode::GONE,
             Head::read(&headers, &[], 0).labels,
             body.as_bytes(),
@@ -221,7 +245,7 @@ fn encoded_bodies_say_nothing_unless_they_are_plain() {
         if !encoding.is_empty() {
             headers.insert(header::CONTENT_ENCODING, encoding.parse().unwrap());
         }
-        let extracted = extract(
+        let extracted = said(
             StatusCode::GONE,
             Head::read(&headers, &[], 0).labels,
             body,
@@ -265,7 +289,7 @@ fn the_type_of_an_error_of_aws_may_be_in_a_header() {
         ),
     ] {
         let headers = headers(&[(HeaderName::from_static("x-amzn-errortype"), header)]);
-        let extracted = extract(
+        let extracted = said(
             StatusCode::GONE,
             Head::read(&headers, &[], 0).labels,
             body.as_bytes(),

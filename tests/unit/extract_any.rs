@@ -7,7 +7,7 @@ use http::{
 use proptest::prelude::*;
 
 use super::{
-    tests::{headers, labelled},
+    tests::{Said, headers, labelled, said},
     *,
 };
 use crate::{headers::Head, json_phrase::LONGEST};
@@ -68,7 +68,7 @@ fn label_of() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-fn is_sound(extracted: &Extracted) -> Result<(), TestCaseError> {
+fn is_sound(extracted: &Said) -> Result<(), TestCaseError> {
     if let Some(message) = &extracted.message {
         prop_assert!(message.len() <= LONGEST);
         prop_assert!(!message.trim().is_empty());
@@ -83,13 +83,13 @@ proptest! {
     fn any_bytes_are_survived(bytes: Vec<u8>, label in label_of(), complete: bool) {
         let headers = headers(&[(CONTENT_TYPE, label)]);
         let rules = Rules { plain_text: true };
-        is_sound(&extract(StatusCode::BAD_REQUEST, Head::read(&headers, &[], 0).labels, &bytes, complete, &rules))?;
+        is_sound(&said(StatusCode::BAD_REQUEST, Head::read(&headers, &[], 0).labels, &bytes, complete, &rules))?;
     }
 
     #[test]
     fn any_label_is_survived(label in "[ -~]{0,30}", encoding in "[ -~]{0,9}", body in body()) {
         let headers = headers(&[(CONTENT_TYPE, &label), (CONTENT_ENCODING, &encoding), (HeaderName::from_static("x-amzn-errortype"), &label)]);
-        is_sound(&extract(StatusCode::BAD_REQUEST, Head::read(&headers, &[], 0).labels, body.as_bytes(), false, &Rules::default()))?;
+        is_sound(&said(StatusCode::BAD_REQUEST, Head::read(&headers, &[], 0).labels, body.as_bytes(), false, &Rules::default()))?;
     }
 
     #[test]
@@ -115,7 +115,7 @@ proptest! {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a test's position")]
         let end = (body.len() as f64 * at) as usize;
         let headers = headers(&[(CONTENT_TYPE, "application/json")]);
-        let cut = extract(StatusCode::BAD_REQUEST, Head::read(&headers, &[], 0).labels, &body.as_bytes()[..end], false, &Rules::default());
+        let cut = said(StatusCode::BAD_REQUEST, Head::read(&headers, &[], 0).labels, &body.as_bytes()[..end], false, &Rules::default());
         prop_assert!(cut.message.is_none() || cut.message == whole, "{:?} {:?}", cut.message, whole);
     }
 }

@@ -2,23 +2,25 @@
 
 use http::{HeaderMap, StatusCode, header};
 
-use super::{Extracted, Kind, Rules, extract};
+use super::{
+    Kind, Rules,
+    tests::{Said, said},
+};
 use crate::{headers::Head, json_mask::mask};
 
-fn of(status: u16, content_type: &str, body: impl AsRef<[u8]>) -> Extracted<'static> {
+fn of(status: u16, content_type: &str, body: impl AsRef<[u8]>) -> Said {
     let mut headers = HeaderMap::new();
     if !content_type.is_empty() {
         headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
     }
     let status = StatusCode::from_u16(status).unwrap();
-    extract(
+    said(
         status,
         Head::read(&headers, &[], 0).labels,
         body.as_ref(),
         true,
         &Rules::default(),
     )
-    .into_owned()
 }
 
 const JSON: &str = "application/json";

@@ -3,15 +3,15 @@ use http::StatusCode;
 use super::*;
 
 fn message(text: &str) -> Option<String> {
-    read(text, false, StatusCode::BAD_REQUEST)
-        .message
-        .map(Cow::into_owned)
+    let made = Made::default();
+    let answer = read(text, false, StatusCode::BAD_REQUEST, &made);
+    answer.message.map(str::to_owned)
 }
 
 fn problem(text: &str) -> Option<String> {
-    read(text, true, StatusCode::BAD_REQUEST)
-        .message
-        .map(Cow::into_owned)
+    let made = Made::default();
+    let answer = read(text, true, StatusCode::BAD_REQUEST, &made);
+    answer.message.map(str::to_owned)
 }
 
 fn check(table: &[(&str, Option<&str>)]) {

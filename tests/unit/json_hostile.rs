@@ -5,9 +5,9 @@ use http::StatusCode;
 use super::*;
 
 fn message(text: &str) -> Option<String> {
-    read(text, false, StatusCode::BAD_REQUEST)
-        .message
-        .map(Cow::into_owned)
+    let made = Made::default();
+    let answer = read(text, false, StatusCode::BAD_REQUEST, &made);
+    answer.message.map(str::to_owned)
 }
 
 fn check(table: &[(&str, Option<&str>)]) {
