@@ -61,6 +61,18 @@ impl Diagnosis {
         self.outcome.status()
     }
 
+    /// Returns the line that `{}` prints: one line, without secrets, 300 characters at most unless
+    /// [`line_cap`](crate::DiagnoseLayer::line_cap) says otherwise.
+    ///
+    /// That of an answer to the only attempt is borrowed, unless something of it had to be cut.
+    #[must_use]
+    pub fn line(&self) -> Cow<'_, str> {
+        match line::standing(self) {
+            Some(line) => Cow::Borrowed(line),
+            None => Cow::Owned(self.to_string()),
+        }
+    }
+
     /// Returns the server's own words, scrubbed of secrets.
     #[must_use]
     pub fn message(&self) -> Option<&str> {

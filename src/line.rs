@@ -42,6 +42,14 @@ pub(crate) fn write_line(out: &mut dyn Write, diagnosis: &Diagnosis) -> fmt::Res
     }
 }
 
+/// Returns the line if it stands somewhere as it is.
+#[inline]
+pub(crate) fn standing(diagnosis: &Diagnosis) -> Option<&str> {
+    let is_only = diagnosis.attempts <= 1;
+    let line = diagnosis.texts.line().filter(|_| is_only)?;
+    (line.len() <= diagnosis.line_cap).then_some(line)
+}
+
 /// Writes the line of an answer up to the message, for [`write_line`], from what stands there as it is.
 #[inline]
 pub(crate) fn open(line: &mut Vec<u8>, method: &Method, path: &[u8], status: Option<StatusCode>) {

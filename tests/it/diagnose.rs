@@ -1,6 +1,6 @@
 //! The line, and the diagnosis behind it, over services in memory.
 
-use std::{convert::Infallible, time::Duration};
+use std::{borrow::Cow, convert::Infallible, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderName, Method, Request, Response, StatusCode};
@@ -133,6 +133,10 @@ async fn a_smaller_cap_keeps_path_and_status_as_long_as_they_fit() {
         let printed = diagnosis.to_string();
         assert!(printed.chars().count() <= cap, "{cap} {printed}");
         assert_eq!(printed, line, "{cap}");
+        // Where nothing had to be cut it is read where it stands.
+        assert_eq!(diagnosis.line(), line, "{cap}");
+        let is_borrowed = matches!(diagnosis.line(), Cow::Borrowed(_));
+        assert_eq!(is_borrowed, cap == 300, "{cap}");
     }
 }
 

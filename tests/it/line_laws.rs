@@ -172,6 +172,7 @@ fn block_on<F: Future>(test: F) -> F::Output {
 
 fn holds(diagnosis: &Diagnosis, secrets: &Secrets, method: &Method) -> Result<(), TestCaseError> {
     let line = diagnosis.to_string();
+    prop_assert_eq!(&*diagnosis.line(), &line);
     prop_assert!(line.chars().count() <= 300, "{}", line);
     let breaks = |c: char| {
         c.is_control()

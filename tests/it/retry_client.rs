@@ -66,7 +66,9 @@ async fn the_last_answer_is_handed_out_whole_and_each_was_asked_for_once() {
         let service = stack(&calls).layer(client::http1());
         let response = service.oneshot(get).await.unwrap();
         assert_eq!(response.status(), status);
-        assert_eq!(response.diagnosis().unwrap().to_string(), line);
+        let diagnosis = response.diagnosis().unwrap();
+        assert_eq!(diagnosis.to_string(), line);
+        assert_eq!(diagnosis.line(), line);
         let body = response.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(body, &full[..]);
         assert_eq!(server.seen().len(), attempts);
