@@ -1,6 +1,6 @@
 //! One row of the table each: a name, and the service that the requests go through.
 
-use std::{sync::Arc, time::Duration};
+use std::{hint::black_box, sync::Arc, time::Duration};
 
 use tower::{
     BoxError, Layer, Service, ServiceBuilder, retry::RetryLayer as TowerRetryLayer,
@@ -21,6 +21,7 @@ use tower_resilience_timelimiter::TimeLimiterLayer;
 use crate::{
     bare::Bare,
     peers::{CloneAndRepeat, by_hand},
+    plain::{Dispatched, NamedTimeout, Recorded, Sink},
     requests::Body,
 };
 
@@ -39,11 +40,13 @@ pub const PEERS: &[&str] = &[
     "bare",
     "tower timeout",
     "tower-http timeout",
+    "plain timeout, named",
     "tower retry",
     "tower retry, budget",
     "tower retry, budget, timeout",
     "tower-http trace",
     "tower-http add extension",
+    "plain record and dispatch",
     "by hand",
     "resilience retry",
     "resilience time limiter",
@@ -110,6 +113,11 @@ pub fn with<V: Visitor>(name: &str, pending: u32, visitor: V) -> Option<V::Outpu
         ),
         "tower-http add extension" => {
             visitor.visit(AddExtensionLayer::new(Arc::new(LIMIT)).layer(bare))
+        }
+        "plain timeout, named" => visitor.visit(NamedTimeout::new(bare, LIMIT)),
+        "plain record and dispatch" => {
+            let nothing: Sink = Arc::new(|record| _ = black_box(record.total));
+            visitor.visit(Recorded::new(Dispatched(bare), nothing))
         }
         "by hand" => visitor.visit(by_hand(LIMIT).service(bare)),
         "resilience retry" => visitor.visit(repeat().layer(bare)),

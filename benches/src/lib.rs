@@ -7,6 +7,7 @@ pub mod failing;
 pub mod gate;
 pub mod measure;
 pub mod peers;
+pub mod plain;
 pub mod requests;
 pub mod scaling;
 pub mod table;
