@@ -13,12 +13,13 @@ use crate::{
 ///
 /// `indeterminate` is a write that may have been applied: that comes first, since repeating it could
 /// do harm. `retry_after` is how long the server asked to wait; `cause` is what [`cause`](crate::cause)
-/// says of a failure without an answer.
+/// says of a failure without an answer; `code` is the server's own.
 pub(crate) fn hint(
     outcome: Outcome,
     indeterminate: bool,
     retry_after: Option<Duration>,
     cause: Option<&str>,
+    code: Option<&str>,
 ) -> Option<Cow<'static, str>> {
     if indeterminate {
         return Some("the write may have been applied: check before repeating it".into());
@@ -36,7 +37,7 @@ pub(crate) fn hint(
         (ErrorClass::Network, _) => {
             "if transient, retry once; persistent means unreachable or overloaded"
         }
-        (ErrorClass::Jsonrpc, _) => "check the request: the server understood it and refused",
+        (ErrorClass::Jsonrpc, _) => return Some(reported(code, retry_after)),
         (ErrorClass::ToolError, _) => {
             "the tool ran and failed: change its arguments before calling it again"
         }
@@ -58,6 +59,24 @@ pub(crate) fn hint(
         },
     };
     Some(text.into())
+}
+
+/// What to do about a failure that was reported behind a good status, by its code: those of gRPC, of
+/// [JSON-RPC](https://www.jsonrpc.org/specification#error_object), and what servers of GraphQL call theirs.
+fn reported(code: Option<&str>, retry_after: Option<Duration>) -> Cow<'static, str> {
+    let text = match code {
+        Some("UNKNOWN" | "INTERNAL" | "DATA_LOSS" | "INTERNAL_SERVER_ERROR" | "-32603") => {
+            "the server failed, see its logs"
+        }
+        Some("RESOURCE_EXHAUSTED") => return slow_down(retry_after),
+        Some("UNIMPLEMENTED" | "-32601") => "the server does not implement this: check the request",
+        Some("ABORTED" | "FAILED_PRECONDITION" | "ALREADY_EXISTS") => {
+            "check the request against the present state: it has changed meanwhile"
+        }
+        Some("NOT_FOUND") => "check the id or path",
+        _ => "check the request: the server understood it and refused",
+    };
+    text.into()
 }
 
 /// What to do about an answer, by its status.

@@ -147,7 +147,7 @@ impl From<&InvalidArgument> for Payload {
             endpoint: Box::default(),
             body_excerpt: None,
             timeout_ms: None,
-            hint: hint(Outcome::new(class, domain, None), false, None, None).map(Into::into),
+            hint: hint(Outcome::new(class, domain, None), false, None, None, None).map(Into::into),
             class,
             domain,
             attempts: 0,

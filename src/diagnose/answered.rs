@@ -129,7 +129,7 @@ impl Call<'_> {
                 Kind::Omitted(what) => Some(what),
                 Kind::None | Kind::Json | Kind::Plain => None,
             },
-            hint: hint(outcome, indeterminate, retry_after, None),
+            hint: hint(outcome, indeterminate, retry_after, None, extracted.code),
             cause: None,
             not_sent: false,
             delivery,
@@ -219,9 +219,10 @@ fn scrub_rows(rows: &mut Vec<u8>, scrubber: &Scrubber<'_>) {
 
 /// Lets a hook give the hint.
 #[cold]
-fn hinted(mut diagnosis: Diagnosis, hook: &HintWith) -> Diagnosis {
+pub(super) fn hinted(mut diagnosis: Diagnosis, hook: &HintWith) -> Diagnosis {
     if let Some(hint) = hook(&diagnosis) {
-        diagnosis.hint = Some(hint.into());
+        let is_blank = hint.trim().is_empty();
+        diagnosis.hint = (!is_blank).then(|| hint.into());
     }
     diagnosis
 }

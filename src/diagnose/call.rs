@@ -3,7 +3,12 @@ use std::{fmt, sync::Arc};
 use http::{Extensions, HeaderMap, Method, StatusCode, header::CONTENT_TYPE, response::Parts};
 use http_body::SizeHint;
 
-use super::{answered::room_beside, config::Config, layer::DiagnoseLayer, peeked::Prefix};
+use super::{
+    answered::{hinted, room_beside},
+    config::Config,
+    layer::DiagnoseLayer,
+    peeked::Prefix,
+};
 use crate::{
     call::CallRecorder,
     diagnosis::Diagnosis,
@@ -260,18 +265,18 @@ impl Call<'_> {
     }
 
     /// Completes a diagnosis by what follows from the rest of it.
-    pub(super) fn complete(&self, diagnosis: &mut Diagnosis) {
+    pub(super) fn complete(&self, mut diagnosis: Diagnosis) -> Diagnosis {
         diagnosis.indeterminate = self.is_indeterminate(diagnosis.delivery);
         diagnosis.hint = hint(
             diagnosis.outcome,
             diagnosis.indeterminate,
             diagnosis.retry_after,
             diagnosis.cause.as_deref(),
+            diagnosis.code(),
         );
-        if let Some(hook) = &self.config.hint_with {
-            if let Some(hint) = hook(diagnosis) {
-                diagnosis.hint = Some(hint.into());
-            }
+        match &self.config.hint_with {
+            None => diagnosis,
+            Some(hook) => hinted(diagnosis, &**hook),
         }
     }
 

@@ -54,7 +54,7 @@ impl Call<'_> {
             Cow::Owned(text) => Cow::Owned(self.scrubber().scrub(&text).into_owned()),
             Cow::Borrowed(phrase) => Cow::Borrowed(phrase),
         };
-        let mut diagnosis = Diagnosis {
+        let diagnosis = Diagnosis {
             endpoint: self.endpoint(),
             outcome: outcome.unwrap_or(Outcome::new(
                 ErrorClass::ProxyInternal,
@@ -84,8 +84,7 @@ impl Call<'_> {
             omitted_headers: 0,
             line_cap: self.config.line_cap,
         };
-        self.complete(&mut diagnosis);
-        diagnosis
+        self.complete(diagnosis)
     }
 
     /// Takes over what a layer of the same kind found below, where there was more to know.
@@ -101,8 +100,7 @@ impl Call<'_> {
             diagnosis.delivery = retried.delivery();
         }
         diagnosis.line_cap = self.config.line_cap;
-        self.complete(&mut diagnosis);
-        diagnosis
+        self.complete(diagnosis)
     }
 }
 

@@ -156,7 +156,8 @@ impl<Side> DiagnoseLayer<Side> {
         self.set(|config| config.path_with = Some(Hook::new(Arc::new(hook))))
     }
 
-    /// Replaces the hint. The hook sees the diagnosis with its usual hint; `None` keeps that.
+    /// Replaces the hint. The hook sees the diagnosis with its usual hint; `None` keeps that, and a blank text
+    /// leaves it out.
     #[must_use]
     pub fn hint_with(
         self,

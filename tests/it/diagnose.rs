@@ -285,6 +285,10 @@ async fn hooks_replace_failure_path_and_hint() {
         "GET /users/{id} failed (302 Found): Found"
     );
     assert_eq!(diagnosis.hint(), Some("ask about 302"));
+    let silent = layer.clone().hint_with(|_| Some(" ".to_owned()));
+    let diagnosis_without = diagnosed(silent, request("GET", "/users/42"), answer(302, "")).await;
+    assert_eq!(diagnosis_without.hint(), None);
+    assert!(!format!("{diagnosis_without:#}").contains("hint"));
     assert_eq!(diagnosis.class(), ErrorClass::Http);
 
     let service = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(answer(500, "")) });

@@ -3,7 +3,7 @@ use super::*;
 fn of(class: ErrorClass, domain: FaultDomain, status: Option<u16>) -> String {
     let status = status.map(|status| StatusCode::from_u16(status).unwrap());
     let outcome = Outcome::new(class, domain, status);
-    hint(outcome, false, None, None).unwrap().into_owned()
+    hint(outcome, false, None, None, None).unwrap().into_owned()
 }
 
 #[test]
@@ -55,17 +55,20 @@ fn the_wait_is_named_where_the_server_named_it() {
         );
         for nanoseconds in [0, 1, 999_999] {
             let wait = Duration::from_millis(wait) - Duration::from_nanos(nanoseconds);
-            assert_eq!(hint(outcome, false, Some(wait), None).unwrap(), expected);
+            assert_eq!(
+                hint(outcome, false, Some(wait), None, None).unwrap(),
+                expected
+            );
         }
-        let endless = hint(outcome, false, Some(Duration::MAX), None);
-        assert_eq!(endless, hint(outcome, false, None, None));
+        let endless = hint(outcome, false, Some(Duration::MAX), None, None);
+        assert_eq!(endless, hint(outcome, false, None, None, None));
     }
 }
 
 #[test]
 fn a_write_that_may_have_been_applied_comes_first() {
     let outcome = Outcome::new(ErrorClass::Timeout, FaultDomain::Upstream, None);
-    let hint = hint(outcome, true, None, None).unwrap();
+    let hint = hint(outcome, true, None, None, None).unwrap();
     assert!(
         hint.contains("may have been applied") && hint.contains("check before"),
         "{hint}"
@@ -147,7 +150,31 @@ fn a_cause_that_the_caller_can_mend_is_named() {
         ),
     ] {
         let outcome = Outcome::new(class, domain, None);
-        let hint = hint(outcome, false, None, Some(cause)).unwrap();
+        let hint = hint(outcome, false, None, Some(cause), None).unwrap();
         assert!(hint.contains(part), "{cause}: {hint}");
+    }
+}
+
+#[test]
+fn what_is_reported_behind_a_good_status_is_explained_by_its_code() {
+    let outcome = Outcome::new(
+        ErrorClass::Jsonrpc,
+        FaultDomain::Upstream,
+        Some(StatusCode::OK),
+    );
+    for (code, part) in [
+        (None, "check the request"),
+        (Some("-32602"), "check the request"),
+        (Some("INVALID_ARGUMENT"), "check the request"),
+        (Some("INTERNAL"), "see its logs"),
+        (Some("-32603"), "see its logs"),
+        (Some("INTERNAL_SERVER_ERROR"), "see its logs"),
+        (Some("RESOURCE_EXHAUSTED"), "slow down"),
+        (Some("UNIMPLEMENTED"), "does not implement"),
+        (Some("ABORTED"), "present state"),
+        (Some("NOT_FOUND"), "id or path"),
+    ] {
+        let hint = hint(outcome, false, None, None, code).unwrap();
+        assert!(hint.contains(part), "{code:?}: {hint}");
     }
 }
