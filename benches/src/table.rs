@@ -15,10 +15,12 @@ const RATIOS: &[(&str, &str)] = &[
     ("client stack, recorded", "by hand"),
     ("client stack", "resilience stack"),
     ("timeout", "tower timeout"),
+    ("timeout", "plain timeout, named"),
     ("diagnose", "tower-http trace"),
     ("retry", "tower retry, budget"),
     ("retry, sent only", "tower retry, budget"),
     ("recorder and dispatch", "tower-http trace"),
+    ("recorder and dispatch", "plain record and dispatch"),
 ];
 
 #[derive(Clone, Copy)]
