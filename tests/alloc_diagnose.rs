@@ -5,14 +5,15 @@
 use std::{
     convert::Infallible,
     future::{Future, Ready, ready},
-    pin::pin,
+    pin::{Pin, pin},
     task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response};
+use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full};
-use tower::{Layer, Service};
+use tower::{Layer, Service, service_fn};
 use tower_diagnose::{DiagnoseLayer, ResponseExt};
 
 /// Answers at once and allocates nothing.
@@ -174,6 +175,65 @@ fn a_failing_call_and_its_line_allocate_no_more_than_the_naive_way_does() {
         "{count} > {}",
         naive.count_total
     );
+}
+
+/// A body that keeps its reader waiting so many times.
+struct Slow {
+    waits: u32,
+    data: Option<Bytes>,
+}
+
+impl Body for Slow {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.waits > 0 {
+            self.waits -= 1;
+            return Poll::Pending;
+        }
+        Poll::Ready(self.data.take().map(|data| Ok(Frame::data(data))))
+    }
+}
+
+#[test]
+fn a_wait_for_a_failing_body_allocates_nothing_but_the_first() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let _guard = runtime.enter();
+    let allocations = |waits| {
+        let mut service = DiagnoseLayer::new().layer(service_fn(move |_: Request<()>| {
+            let data = Some(Bytes::from_static(b"{\"message\":\"full\"}"));
+            let response = Response::builder()
+                .status(503)
+                .body(Slow { waits, data })
+                .unwrap();
+            ready(Ok::<_, Infallible>(response))
+        }));
+        let request = Request::get("/jobs").body(()).unwrap();
+        let mut polls = 0;
+        let info = allocation_counter::measure(|| {
+            let mut future = pin!(service.call(request));
+            let mut cx = Context::from_waker(Waker::noop());
+            while future.as_mut().poll(&mut cx).is_pending() {
+                polls += 1;
+            }
+        });
+        assert_eq!(polls, waits);
+        info.count_total
+    };
+    // What is made once for the process is no call's.
+    allocations(1);
+    let at_once = allocations(0);
+    for waits in [1, 2, 100] {
+        // The timer, and the rest of the response.
+        assert_eq!(allocations(waits), at_once + 2, "{waits}");
+    }
 }
 
 #[test]

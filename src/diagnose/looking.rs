@@ -124,9 +124,22 @@ pub(super) fn answered<B: Body, X>(
         }
         Look::Failing { .. } | Look::IntoBody => {
             let (head, body) = response.into_parts();
-            let body = Box::pin(Peeked::new(body));
-            let (reader, is_failing) = (Reader::default(), look != Look::IntoBody);
-            read_on(call, reading, body, head, reader, is_failing, cx, refuse)
+            let is_failing = look != Look::IntoBody;
+            let (mut body, mut reader) = (Box::pin(Peeked::new(body)), Reader::default());
+            let limits = call.config.limits();
+            let read = body
+                .as_mut()
+                .poll_read(&mut reader, cx, &head.headers, limits);
+            if read.is_pending() {
+                let paused = Box::new(Paused {
+                    head,
+                    reader,
+                    is_failing,
+                });
+                *reading = Some(Reading { body, paused });
+                return Poll::Pending;
+            }
+            told(call, head, body, &reader, is_failing, refuse)
         }
     }
 }
@@ -139,47 +152,40 @@ pub(super) fn resume<B: Body, X>(
     cx: &mut Context<'_>,
     refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
 ) -> Looked<B, X> {
-    let Some(Reading { body, paused }) = reading.take() else {
+    let Some(mut begun) = reading.take() else {
         return Poll::Pending;
     };
+    let Paused { head, reader, .. } = &mut *begun.paused;
+    let limits = call.config.limits();
+    let read = begun
+        .body
+        .as_mut()
+        .poll_read(reader, cx, &head.headers, limits);
+    if read.is_pending() {
+        *reading = Some(begun);
+        return Poll::Pending;
+    }
+    let Reading { body, paused } = begun;
     let Paused {
         head,
         reader,
         is_failing,
     } = *paused;
-    read_on(call, reading, body, head, reader, is_failing, cx, refuse)
+    told(call, head, body, &reader, is_failing, refuse)
 }
 
-/// Reads a body as far as that helps, and diagnoses its response then.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a struct of them would be moved once more"
-)]
+/// Diagnoses a response of whose body enough was read.
 #[inline(always)]
-fn read_on<B: Body, X>(
+fn told<B: Body, X>(
     call: Call<'_>,
-    reading: &mut Option<Reading<B>>,
-    mut body: Pin<Box<Peeked<B>>>,
     mut head: Parts,
-    mut reader: Reader,
+    body: Pin<Box<Peeked<B>>>,
+    reader: &Reader,
     is_failing: bool,
-    cx: &mut Context<'_>,
     refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
 ) -> Looked<B, X> {
-    let limits = call.config.limits();
-    let polled = body
-        .as_mut()
-        .poll_read(&mut reader, cx, &head.headers, limits);
-    if polled.is_pending() {
-        let paused = Box::new(Paused {
-            head,
-            reader,
-            is_failing,
-        });
-        *reading = Some(Reading { body, paused });
-        return Poll::Pending;
-    }
-    let has_failed = body.show(&reader, limits.cap, |prefix| match is_failing {
+    let cap = call.config.limits().cap;
+    let has_failed = body.show(reader, cap, |prefix| match is_failing {
         true => {
             call.fail(&mut head, prefix);
             true
