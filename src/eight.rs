@@ -18,6 +18,14 @@ pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
     !any(bytes, |word| outside(word, b'!'))
 }
 
+/// Returns whether all bytes are ASCII, and none begins an escape: `\`, `%` or ESC.
+pub(crate) fn is_unescaped(bytes: &[u8]) -> bool {
+    !any(bytes, |word| {
+        let escapes = [b'\\', b'%', 0x1b].map(|byte| zeros(word ^ all_of(byte)));
+        word & HIGH | escapes[0] | escapes[1] | escapes[2]
+    })
+}
+
 /// Returns where the first of two bytes is.
 #[inline(always)]
 pub(crate) fn find(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
@@ -82,6 +90,8 @@ mod tests {
                     assert_eq!(is_printable(&bytes), (b' '..=b'~').contains(&byte));
                     assert_eq!(is_graphic(&bytes), byte.is_ascii_graphic());
                     assert_eq!(has(&bytes, b'<'), byte == b'<');
+                    let is_escape = matches!(byte, b'\\' | b'%' | 0x1b | 0x80..);
+                    assert_eq!(is_unescaped(&bytes), !is_escape);
                     let found = matches!(byte, b'"' | b'\\').then_some(place);
                     assert_eq!(find(&bytes, b'"', b'\\'), found);
                 }

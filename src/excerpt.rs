@@ -60,8 +60,8 @@ impl Plan {
     /// Writes what must be kept of `text` for the excerpt, or the excerpt if that cannot wait.
     #[inline(always)]
     pub(crate) fn keep(&mut self, text: &str, scrubber: &Scrubber<'_>, kept: &mut Vec<u8>) {
-        // What the request sent is not kept for this: where it sent a credential, nothing waits.
-        if text.len() > KEPT || scrubber.is_needed() {
+        // What the request sent is not kept for this: where any of it may be echoed, nothing waits.
+        if text.len() > KEPT || scrubber.may_find_in(text.as_bytes()) {
             keep_shown(*self, text, scrubber, kept);
             self.from = From::Shown;
         } else {

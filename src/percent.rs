@@ -22,7 +22,17 @@ pub(crate) fn to_percent(text: &str, kept: &str, is_upper: bool) -> String {
 }
 
 pub(crate) const fn is_unreserved(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+    const UNRESERVED: [bool; 256] = {
+        let mut bytes = [false; 256];
+        let mut byte: u8 = 0;
+        while byte < 0x80 {
+            let is_mark = matches!(byte, b'-' | b'.' | b'_' | b'~');
+            bytes[byte as usize] = byte.is_ascii_alphanumeric() || is_mark;
+            byte += 1;
+        }
+        bytes
+    };
+    UNRESERVED[byte as usize]
 }
 
 /// Undoes percent-encoding, and in a form writes `+` as a space. What is no escape stays; what is no UTF-8

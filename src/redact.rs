@@ -52,16 +52,18 @@ impl<'s> Scrubber<'s> {
         self
     }
 
-    /// Returns whether the request sent anything that its answer could echo.
-    pub(crate) fn is_needed(&self) -> bool {
-        self.hides_all || self.needles.is_some()
+    /// Returns whether anything that the request sent may be echoed in `bytes`.
+    #[inline]
+    pub(crate) fn may_find_in(&self, bytes: &[u8]) -> bool {
+        let needles = self.needles.as_ref();
+        self.hides_all || needles.is_some_and(|needles| needles.may_stand_in(bytes))
     }
 
     /// Returns whether `text` is on one line and nothing in it can be a secret, as is told of most by a
     /// look at each byte.
     #[inline]
     pub(crate) fn is_harmless(&self, text: &str) -> bool {
-        !self.is_needed() && is_harmless(text)
+        is_harmless(text) && !self.may_find_in(text.as_bytes())
     }
 
     /// Returns `text` without secrets: see [`scrub`].

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::{
     address::Address,
     eight,
+    harmless::{KINDS, Kind},
     path::{REDACTED, keeps},
     percent::{from_percent, is_unreserved, to_percent},
     secret_shape::is_boundary,
@@ -113,6 +114,26 @@ impl<'a> Needles<'a> {
         self.firsts[usize::from(first >> 6)] & (1_u64 << (first & 63)) != 0
     }
 
+    /// Returns whether a secret may stand in `bytes`, or in a text that is made of them by hiding some or by
+    /// putting others in their place: at the start of a word, or behind what may be an escape. Of most it is told
+    /// without a look at each byte.
+    pub(crate) fn may_stand_in(&self, bytes: &[u8]) -> bool {
+        if !eight::is_unescaped(bytes) {
+            return true;
+        }
+        for (place, firsts) in (0_u8..).zip(self.firsts) {
+            let mut left = firsts;
+            while let Some(bit) = left.checked_ilog2() {
+                left ^= 1 << bit;
+                let first = place << 6 | bit as u8;
+                if eight::has(bytes, first) && begins_word(bytes, first) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     /// Returns the end of the secret that starts at `at`, where a word may start.
     pub(crate) fn end_at(&self, text: &str, at: usize) -> Option<usize> {
         let rest = text.get(at..)?;
@@ -145,6 +166,24 @@ impl<'a> Needles<'a> {
         }
         None
     }
+}
+
+/// Returns whether a word begins with `first`, or it stands there and belongs to none.
+fn begins_word(bytes: &[u8], first: u8) -> bool {
+    let is_word = |byte: u8| KINDS[usize::from(byte)] == Kind::Word;
+    let mut start = 0;
+    while let Some(found) = bytes
+        .get(start..)
+        .and_then(|rest| eight::find(rest, first, first))
+    {
+        let at = start + found;
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        if !(is_word(first) && before.is_some_and(|before| is_word(*before))) {
+            return true;
+        }
+        start = at + 1;
+    }
+    false
 }
 
 /// Returns how many bytes, in whole characters, two texts start with alike.
@@ -202,6 +241,9 @@ impl<'a> Found<'a> {
             if let Some(pair) = from_base64(credentials) {
                 self.pair(&pair);
             }
+            return;
+        }
+        if !eight::has(credentials.as_bytes(), b'=') {
             return;
         }
         for parameter in credentials.split([',', ' ', ';']) {
@@ -281,7 +323,7 @@ impl<'a> Found<'a> {
 
     fn add(&mut self, value: Cow<'a, str>) {
         // Most credentials are of these, of which nobody escapes any.
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" -._~".contains(&byte);
+        let is_plain = |byte| byte == b' ' || is_unreserved(byte);
         if value.len() >= SHORTEST && value.bytes().all(is_plain) {
             self.0.push(value);
             return;

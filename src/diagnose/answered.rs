@@ -77,7 +77,7 @@ impl Call<'_> {
 
         // Each text as it may be shown, one behind the other.
         let mut block = head.rows;
-        if scrubber.is_needed() {
+        if scrubber.may_find_in(&block) {
             scrub_rows(&mut block, &scrubber);
         }
         let headers_end = block.len();

@@ -1,6 +1,12 @@
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use proptest::prelude::*;
 
 use super::*;
+use crate::{
+    headers::readable,
+    redact::{Scrubber, scrub},
+    text::one_line,
+};
 
 fn needles_of(name: &'static str, value: &[u8]) -> Vec<String> {
     let headers = HeaderMap::from_iter([(
@@ -133,5 +139,40 @@ fn encodings_are_undone() {
         ("", Some("")),
     ] {
         assert_eq!(from_base64(encoded).as_deref(), text, "{encoded}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn where_no_secret_may_stand_none_is_found(
+        secret in "[aZ0+/é:%=-][a-c0%/+é-]{7,9}",
+        is_basic: bool,
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![
+                "@", "@", "x", " ", "-", "\\", "\\n", "\\u0061", "%", "%61", "\u{1b}[1m", "\u{9b}", "é", "\u{200b}",
+                "\u{1}", "\n", "a: ", ":\n", "[redacted]", "\"password\":\"", "/", "0", "aa",
+            ]),
+            0..6,
+        ),
+    ) {
+        let value = match is_basic {
+            true => format!("Basic {secret}"),
+            false => secret.clone(),
+        };
+        let headers = HeaderMap::from_iter([(
+            http::header::AUTHORIZATION,
+            HeaderValue::from_bytes(value.as_bytes()).unwrap(),
+        )]);
+        let secrets = Secrets::of(&headers, &[]);
+        let text = pieces.concat().replace('@', &secret);
+        let scrubber = Scrubber::new(&secrets, Address::default());
+        if !scrubber.may_find_in(text.as_bytes()) {
+            let nothing = Secrets::default();
+            for text in [text.clone(), one_line(&text).into_owned(), readable(text.as_bytes())] {
+                prop_assert_eq!(scrubber.scrub(&text), scrub(&text, &nothing, None));
+            }
+        }
     }
 }
