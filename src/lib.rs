@@ -76,6 +76,7 @@ mod protocol;
 mod protocol_found;
 mod rare;
 mod redact;
+mod redact_found;
 mod redact_named;
 mod redact_needles;
 mod redact_pass;

@@ -6,10 +6,9 @@ use crate::{
     address::Address,
     eight,
     harmless::{KINDS, Kind},
-    path::{REDACTED, keeps},
-    percent::{from_percent, is_unreserved, to_percent},
+    redact_found::Found,
     secret_shape::is_boundary,
-    secrets::{SHORTEST, Secrets, Sent},
+    secrets::{SHORTEST, Secrets},
 };
 
 /// From so many equal bytes on, it is the secret, whether or not the whole of it stands there.
@@ -57,7 +56,7 @@ impl<'a> Needles<'a> {
 
     #[inline(never)]
     fn collected(secrets: &'a Secrets, address: Address<'a>) -> Option<Self> {
-        let mut found = Found(Vec::new());
+        let mut found = Found::default();
         for sent in secrets.values() {
             found.header(&sent);
         }
@@ -70,7 +69,8 @@ impl<'a> Needles<'a> {
         if address.is_odd {
             found.path(address.path);
         }
-        (!found.0.is_empty()).then(|| Self::sorted(found.0))
+        let texts = found.into_texts();
+        (!texts.is_empty()).then(|| Self::sorted(texts))
     }
 
     fn sorted(mut texts: Vec<Cow<'a, str>>) -> Self {
@@ -197,214 +197,6 @@ fn shared(one: &str, other: &str) -> usize {
         len -= 1;
     }
     len
-}
-
-/// The needles as they are found, some of them twice.
-struct Found<'a>(Vec<Cow<'a, str>>);
-
-impl<'a> Found<'a> {
-    fn header(&mut self, sent: &Sent<'a>) {
-        let (Sent::Cookie(bytes) | Sent::Value(bytes)) = sent;
-        match std::str::from_utf8(bytes) {
-            Ok(value) => self.value(value, matches!(sent, Sent::Cookie(_)), &Cow::Borrowed),
-            // As a server that takes headers for Latin-1 gives it back.
-            Err(_) => {
-                let value: String = bytes.iter().copied().map(char::from).collect();
-                let keep = |part: &str| Cow::Owned(part.to_owned());
-                self.value(&value, matches!(sent, Sent::Cookie(_)), &keep);
-            }
-        }
-    }
-
-    /// Takes a header's value apart; `keep` makes of a part what can be kept.
-    fn value<'v>(
-        &mut self,
-        value: &'v str,
-        is_cookie: bool,
-        keep: &dyn Fn(&'v str) -> Cow<'a, str>,
-    ) {
-        let value = value.trim();
-        self.add(keep(value));
-        if is_cookie {
-            for cookie in value.split(';') {
-                let cookie = cookie.split_once('=').map_or(cookie, |(_, value)| value);
-                self.part(cookie, keep);
-            }
-            return;
-        }
-        let Some((scheme, credentials)) = value.split_once(' ') else {
-            return;
-        };
-        let credentials = credentials.trim();
-        self.add(keep(credentials));
-        if scheme.eq_ignore_ascii_case("basic") {
-            if let Some(pair) = from_base64(credentials) {
-                self.pair(&pair);
-            }
-            return;
-        }
-        if !eight::has(credentials.as_bytes(), b'=') {
-            return;
-        }
-        for parameter in credentials.split([',', ' ', ';']) {
-            if let Some((name, value)) = parameter.split_once('=') {
-                if !PUBLIC
-                    .iter()
-                    .any(|public| name.eq_ignore_ascii_case(public))
-                {
-                    self.part(value, keep);
-                }
-            }
-        }
-    }
-
-    fn part<'v>(&mut self, part: &'v str, keep: &dyn Fn(&'v str) -> Cow<'a, str>) {
-        let part = part.trim().trim_matches('"');
-        self.add(keep(part));
-        self.decoded(part);
-    }
-
-    fn query(&mut self, query: &'a str) {
-        for item in query.split(['&', ';']) {
-            let value = item.split_once('=').map_or(item, |(_, value)| value);
-            self.add(Cow::Borrowed(value));
-            self.decoded(value);
-        }
-    }
-
-    fn userinfo(&mut self, authority: &str) {
-        if let Some((userinfo, _)) = authority.rsplit_once('@') {
-            self.pair(userinfo);
-            if let Some(userinfo) = from_percent(userinfo) {
-                self.pair(&userinfo);
-            }
-        }
-    }
-
-    /// Adds `user:password` and both its parts.
-    fn pair(&mut self, pair: &str) {
-        let (user, password) = pair.split_once(':').unwrap_or((pair, ""));
-        for part in [pair, user, password] {
-            self.add(Cow::Owned(part.to_owned()));
-        }
-    }
-
-    fn path(&mut self, path: &'a str) {
-        for segment in path.split('/') {
-            let Some(kept) = keeps(segment) else {
-                continue;
-            };
-            self.add(Cow::Borrowed(segment));
-            self.decoded(segment);
-            let token = segment.get(kept.len()..).unwrap_or_default();
-            if !kept.is_empty() {
-                self.add(Cow::Borrowed(token));
-                self.decoded(token);
-                for colon in [":", "%3A", "%3a"] {
-                    if let Some((_, token)) = token.split_once(colon) {
-                        self.add(Cow::Borrowed(token));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Adds what `value` reads as once its percent-encoding is undone.
-    fn decoded(&mut self, value: &str) {
-        if let Some(decoded) = from_percent(value) {
-            self.add(Cow::Owned(decoded));
-        }
-        if value.contains('+') {
-            let spaced = value.replace('+', " ");
-            let spaced = from_percent(&spaced).unwrap_or(spaced);
-            self.add(Cow::Owned(spaced));
-        }
-    }
-
-    fn add(&mut self, value: Cow<'a, str>) {
-        // Most credentials are of these, of which nobody escapes any.
-        let is_plain = |byte| byte == b' ' || is_unreserved(byte);
-        if value.len() >= SHORTEST && value.bytes().all(is_plain) {
-            self.0.push(value);
-            return;
-        }
-        // A mark that somebody set before us is no secret, and looking for it would never end.
-        if value.chars().take(SHORTEST).count() < SHORTEST || value.contains(REDACTED) {
-            return;
-        }
-        // As it stands in a piece of raw JSON, by the habits of several writers.
-        if value.contains(['"', '\\', '/']) {
-            let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
-            self.0.push(Cow::Owned(escaped.replace('/', "\\/")));
-            self.0.push(Cow::Owned(escaped));
-        }
-        if !value.is_ascii() || value.contains(['&', '<', '>', '=', '"', '\'', '+', '`']) {
-            self.0.push(Cow::Owned(in_ascii(&value, "&<>", false)));
-            self.0.push(Cow::Owned(in_ascii(&value, "&<>='", false)));
-            self.0.push(Cow::Owned(in_ascii(&value, "&<>\"'+`", true)));
-        }
-        // One with a blank is a scheme or a list, whose parts are looked for as well.
-        if !value.bytes().all(is_unreserved) && !value.contains(' ') {
-            for (kept, is_upper) in [("", true), ("", false), ("/", true)] {
-                self.0.push(Cow::Owned(to_percent(&value, kept, is_upper)));
-            }
-        }
-        self.0.push(value);
-    }
-}
-
-/// The parameters of a credential that are no secret.
-const PUBLIC: &[&str] = &["realm", "uri", "algorithm", "signedheaders", "scope"];
-
-/// Escapes what is not ASCII, and what is `special`, as `\u` and four digits.
-fn in_ascii(text: &str, special: &str, is_upper: bool) -> String {
-    let mut escaped = String::with_capacity(text.len() * 2);
-    for c in text.chars() {
-        match c {
-            '"' if !special.contains(c) => escaped.push_str("\\\""),
-            '\\' => escaped.push_str("\\\\"),
-            _ if c.is_ascii() && !special.contains(c) => escaped.push(c),
-            _ => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    let digits = if is_upper {
-                        format!("\\u{unit:04X}")
-                    } else {
-                        format!("\\u{unit:04x}")
-                    };
-                    escaped.push_str(&digits);
-                }
-            }
-        }
-    }
-    escaped
-}
-
-/// Undoes base64 of either alphabet, padded or not; `None` if it is none. Bytes that are no UTF-8 are
-/// read as Latin-1.
-fn from_base64(text: &str) -> Option<String> {
-    let mut decoded = Vec::with_capacity(text.len() / 4 * 3 + 2);
-    let mut bits: u32 = 0;
-    let mut count = 0;
-    for byte in text.trim_end_matches('=').bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = (bits & 0xffff) << 6 | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            decoded.push(u8::try_from(bits >> count & 0xff).unwrap_or_default());
-        }
-    }
-    match String::from_utf8(decoded) {
-        Ok(text) => Some(text),
-        Err(error) => Some(error.into_bytes().into_iter().map(char::from).collect()),
-    }
 }
 
 #[cfg(test)]

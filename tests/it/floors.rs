@@ -69,6 +69,7 @@ const PURE: &[&str] = &[
     "json_mask",
     "json_member",
     "redact_named",
+    "redact_found",
     "redact_needles",
     "redact_pass",
     "payload",

@@ -215,11 +215,10 @@ proptest! {
         let sent = Secrets::of(&headers(&[("x-api-key", &secret)]), &[]);
         for secrets in [Secrets::default(), sent] {
             let scrubber = Scrubber::new(&secrets, Address::default());
-            for text in [text.clone(), format!("{text}{secret}"), format!("{secret}{text}")] {
-                if scrubber.is_harmless(&text) {
-                    prop_assert_eq!(&scrubber.scrub(&text), &text);
-                    prop_assert_eq!(&crate::text::one_line(&text), &text);
-                }
+            let texts = [text.clone(), format!("{text}{secret}"), format!("{secret}{text}")];
+            for text in texts.iter().filter(|text| scrubber.is_harmless(text)) {
+                prop_assert_eq!(&scrubber.scrub(text), text);
+                prop_assert_eq!(&crate::text::one_line(text), text);
             }
         }
     }

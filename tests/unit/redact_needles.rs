@@ -118,30 +118,6 @@ fn the_longest_of_nested_needles_is_found() {
     }
 }
 
-#[test]
-fn encodings_are_undone() {
-    for (encoded, text) in [
-        ("a%20b", Some("a b")),
-        ("%C3%BC", Some("ü")),
-        ("%FF", None),
-        ("100%", Some("100%")),
-        ("%zz%4", Some("%zz%4")),
-        ("none", None),
-    ] {
-        assert_eq!(from_percent(encoded).as_deref(), text, "{encoded}");
-    }
-    for (encoded, text) in [
-        ("dTpw", Some("u:p")),
-        ("dTpwdw==", Some("u:pw")),
-        ("dTpwdw", Some("u:pw")),
-        ("dTr_", Some("u:ÿ")),
-        ("not base64!", None),
-        ("", Some("")),
-    ] {
-        assert_eq!(from_base64(encoded).as_deref(), text, "{encoded}");
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
