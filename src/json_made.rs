@@ -7,8 +7,11 @@ use std::{
 
 /// How many texts the first chunk holds; each of the others holds twice as many as the one before.
 const FIRST: usize = 8;
-/// More chunks than a document can fill.
-const CHUNKS: usize = 32;
+/// More chunks than texts are kept in.
+const CHUNKS: usize = 16;
+
+/// So many texts are all that a document may have made.
+const FULL: usize = 4096;
 
 /// Holds the texts that do not stand in a document as they are: those that had escapes, and those put
 /// together of others. Each lives as long as this, so that all texts are borrowed, and moved in two registers.
@@ -32,10 +35,20 @@ impl Made {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.count.get()
+    }
+
     /// Returns whether no text was made.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.chunks.get().is_none()
+    }
+
+    /// Returns whether what a document makes should no longer be kept. There is room for a few texts beyond.
+    pub(crate) fn is_full(&self) -> bool {
+        self.count.get() >= FULL
     }
 
     /// Keeps `text`.

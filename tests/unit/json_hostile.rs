@@ -85,5 +85,13 @@ fn hostile_width_is_bounded() {
     let long = format!(r#"{{"errors":["{}"]}}"#, "\\n a".repeat(50_000));
     assert!(message(&long).unwrap().len() < 5_000);
     let keys: String = (0..5_000).map(|n| format!(r#""{n}":[["x"]],"#)).collect();
+    let escaped = format!(
+        r#"{{{}"message":"no such thing"}}"#,
+        r#""\n":1,"#.repeat(50_000)
+    );
+    let made = Made::default();
+    let answer = read(&escaped, false, StatusCode::BAD_REQUEST, &made);
+    assert_eq!(answer.message, Some("no such thing"));
+    assert!(made.is_full() && made.len() < 5_000, "{made:?}");
     assert!(message(&format!("{{{keys}")).unwrap().len() < 1_000);
 }
