@@ -21,6 +21,9 @@ const VALUE_CAP: usize = 200;
 /// What a row takes, about.
 const ROW_LEN: usize = 40;
 
+/// No more room is made at first: allocators have blocks of up to a kilobyte at hand.
+const ROOM_CAP: usize = 1024;
+
 /// An id longer than this, in characters, is none.
 const ID_CAP: usize = 128;
 
@@ -122,7 +125,7 @@ impl<'a> Head<'a> {
     pub(crate) fn read(headers: &'a HeaderMap, extra: &[HeaderName], beside: usize) -> Self {
         let count = headers.len().min(HEADERS_CAP);
         let mut head = Self {
-            rows: Vec::with_capacity(count * ROW_LEN + beside),
+            rows: Vec::with_capacity((count * ROW_LEN + beside).min(ROOM_CAP)),
             omitted: headers.len() - count,
             labels: Labels::default(),
             request_id: None,
