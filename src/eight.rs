@@ -5,25 +5,22 @@ const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
 /// Returns whether `wanted` is among `bytes`.
 pub(crate) fn has(bytes: &[u8], wanted: u8) -> bool {
-    any(bytes, |word| zeros(word ^ all_of(wanted)))
+    any(bytes, |byte| byte == wanted)
 }
 
 /// Returns whether all bytes are printable ASCII, spaces included.
 pub(crate) fn is_printable(bytes: &[u8]) -> bool {
-    !any(bytes, |word| outside(word, b' '))
+    !any(bytes, |byte| !matches!(byte, b' '..=b'~'))
 }
 
 /// Returns whether all bytes are printable ASCII, spaces excluded.
 pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
-    !any(bytes, |word| outside(word, b'!'))
+    !any(bytes, |byte| !byte.is_ascii_graphic())
 }
 
 /// Returns whether all bytes are ASCII, and none begins an escape: `\`, `%` or ESC.
 pub(crate) fn is_unescaped(bytes: &[u8]) -> bool {
-    !any(bytes, |word| {
-        let escapes = [b'\\', b'%', 0x1b].map(|byte| zeros(word ^ all_of(byte)));
-        word & HIGH | escapes[0] | escapes[1] | escapes[2]
-    })
+    !any(bytes, |byte| !byte.is_ascii() | (byte == b'\\') | (byte == b'%') | (byte == 0x1b))
 }
 
 /// Returns where the first of two bytes is.
@@ -43,20 +40,29 @@ pub(crate) fn find(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
     inside.map(|inside| bytes.len() - rest.len() + inside)
 }
 
-/// Returns whether `test` gives anything but zero for some bytes. It may see a byte more than once.
+/// Returns whether `test` holds for any byte. It may see one more than once.
 #[inline(always)]
-fn any(bytes: &[u8], test: impl Fn(u64) -> u64) -> bool {
-    let Some(last) = bytes.last_chunk() else {
-        return bytes.iter().any(|byte| test(all_of(*byte)) != 0);
-    };
-    let mut rest = bytes;
-    while let Some((word, behind)) = rest.split_first_chunk() {
-        if test(u64::from_ne_bytes(*word)) != 0 {
-            return true;
+fn any(bytes: &[u8], test: impl Fn(u8) -> bool) -> bool {
+    if let Some(last) = bytes.last_chunk() {
+        let mut rest = bytes;
+        while let Some((chunk, behind)) = rest.split_first_chunk() {
+            if any_of::<16>(chunk, &test) {
+                return true;
+            }
+            rest = behind;
         }
-        rest = behind;
+        return any_of::<16>(last, &test);
     }
-    test(u64::from_ne_bytes(*last)) != 0
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(first), Some(last)) => any_of::<8>(first, &test) | any_of::<8>(last, &test),
+        _ => bytes.iter().any(|byte| test(*byte)),
+    }
+}
+
+/// As [`any`]. Without a branch in it all are looked at in one.
+#[inline(always)]
+fn any_of<const N: usize>(bytes: &[u8; N], test: impl Fn(u8) -> bool) -> bool {
+    bytes.iter().fold(false, |found, byte| found | test(*byte))
 }
 
 const fn all_of(byte: u8) -> u64 {
@@ -66,12 +72,6 @@ const fn all_of(byte: u8) -> u64 {
 /// Returns a word whose lowest bit that is set is in the lowest byte of `word` that is zero.
 const fn zeros(word: u64) -> u64 {
     word.wrapping_sub(LOW) & !word & HIGH
-}
-
-/// Returns zero if every byte is at least `least` and at most `~`. A borrow or a carry into a byte comes
-/// from one that is outside itself.
-const fn outside(word: u64, least: u8) -> u64 {
-    (word | word.wrapping_sub(all_of(least)) | word.wrapping_add(LOW)) & HIGH
 }
 
 #[cfg(test)]
