@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use http::{Request, Response};
+use http::{Request, Response, response::Parts};
 use http_body::Body;
 use pin_project_lite::pin_project;
 
@@ -95,7 +95,7 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
     fn poll_inner<I, X>(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        answer: impl FnOnce(Pin<&mut Self>, Response<B>, &mut Context<'_>) -> Looked<B, X>,
+        answer: impl FnOnce(Pin<&mut Self>, Parts, B, &mut Context<'_>) -> Looked<B, X>,
         rest: impl FnOnce(Pin<&mut Self>, Option<I>, &mut Context<'_>) -> Looked<B, X>,
     ) -> Looked<B, X>
     where
@@ -109,7 +109,10 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
                 }
                 // By itself: out of a whole result it would be moved once more, which waits some 10 ns for
                 // what has just been written.
-                Ok(response) => answer(self, response, cx),
+                Ok(response) => {
+                    let (head, body) = response.into_parts();
+                    answer(self, head, body, cx)
+                }
                 Err(error) => rest(self, Some(error), cx),
             },
             StateProj::Refused { .. } | StateProj::Looking { .. } => rest(self, None, cx),
@@ -121,7 +124,8 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
     #[inline(always)]
     fn look_into<X>(
         self: Pin<&mut Self>,
-        response: Response<B>,
+        head: Parts,
+        body: B,
         cx: &mut Context<'_>,
         refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
     ) -> Looked<B, X> {
@@ -136,13 +140,11 @@ impl<F, B: Body, E, Side> ResponseFuture<F, B, E, Side> {
             sighted: this.sighted,
             brought: this.brought,
         };
-        let mut reading = None;
-        let looked = answered(call, &mut reading, response, cx, refuse);
-        if let Some(reading) = reading {
+        let keep = |reading| {
             let reading = Rare::new(reading);
             this.state.set(State::Looking { reading });
-        }
-        looked
+        };
+        answered(call, keep, head, body, cx, refuse)
     }
 
     /// Ends with the error of the inner service, or with what it said instead of getting ready, or goes on
@@ -211,10 +213,11 @@ where
 #[inline(never)]
 fn diagnose<F, B: Body>(
     future: Pin<&mut ResponseFuture<F, B, BoxError, Client>>,
-    response: Response<B>,
+    head: Parts,
+    body: B,
     cx: &mut Context<'_>,
 ) -> Looked<B, Diagnosed> {
-    future.look_into(response, cx, refuse)
+    future.look_into(head, body, cx, refuse)
 }
 
 /// Goes on looking, or makes an error of a client's.
@@ -233,10 +236,11 @@ fn diagnose_rest<F, B: Body, I: Into<BoxError>>(
 #[inline(never)]
 fn observe<F, B: Body, E: 'static>(
     future: Pin<&mut ResponseFuture<F, B, E, Server>>,
-    response: Response<B>,
+    head: Parts,
+    body: B,
     cx: &mut Context<'_>,
 ) -> Looked<B, E> {
-    future.look_into(response, cx, Ok)
+    future.look_into(head, body, cx, Ok)
 }
 
 /// Goes on looking, or observes the error of a service of one's own, which stays what it is.

@@ -54,7 +54,17 @@ impl<B: Body> Looking<B> {
     ) -> Looked<B, Diagnosed> {
         let (call, reading) = (self.kept.call(), &mut self.reading);
         match ended {
-            Some(Ok(response)) => answered(call, reading, response, cx, refuse),
+            Some(Ok(response)) => {
+                let (head, body) = response.into_parts();
+                answered(
+                    call,
+                    |paused| *reading = Some(paused),
+                    head,
+                    body,
+                    cx,
+                    refuse,
+                )
+            }
             Some(Err(error)) => Poll::Ready(Err(diagnosed(call, error))),
             None => resume(call, reading, cx, refuse),
         }
@@ -87,43 +97,34 @@ pub(super) fn refuse<B: Body>(
     }
 }
 
-/// Decides what becomes of a response whose body nobody has touched yet. `refuse` makes an error of a
-/// failing one if that is asked for.
+/// Decides what becomes of a response whose body nobody has touched yet. `keep` keeps it while its body makes
+/// us wait, and `refuse` makes an error of a failing one if that is asked for.
 #[inline]
 pub(super) fn answered<B: Body, X>(
     call: Call<'_>,
-    reading: &mut Option<Reading<B>>,
-    response: Response<B>,
+    keep: impl FnOnce(Reading<B>),
+    mut head: Parts,
+    body: B,
     cx: &mut Context<'_>,
     refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
 ) -> Looked<B, X> {
-    let look = call.look(
-        response.status(),
-        response.headers(),
-        &response.body().size_hint(),
-    );
+    let look = call.look(head.status, &head.headers, &body.size_hint());
+    let plain = |head, body| Poll::Ready(Ok(Response::from_parts(head, ResponseBody::plain(body))));
     match look {
-        Look::Nowhere => Poll::Ready(Ok(response.map(ResponseBody::plain))),
-        Look::AtTrailers => {
-            let (mut head, body) = response.into_parts();
-            match call.in_headers(&head) {
-                Some(diagnosis) => {
-                    call.tell(&mut head.extensions, diagnosis);
-                    failing(call, head, ResponseBody::plain(body), refuse)
-                }
-                None => Poll::Ready(Ok(watched(call, head, body))),
+        Look::Nowhere => plain(head, body),
+        Look::AtTrailers => match call.in_headers(&head) {
+            Some(diagnosis) => {
+                call.tell(&mut head.extensions, diagnosis);
+                failing(call, head, ResponseBody::plain(body), refuse)
             }
-        }
-        Look::Failing { .. } if call.keeps_diagnosis(response.extensions()) => {
-            Poll::Ready(Ok(response.map(ResponseBody::plain)))
-        }
-        Look::Failing { reads } if !reads || response.body().is_end_stream() => {
-            let (mut head, body) = response.into_parts();
+            None => Poll::Ready(Ok(watched(call, head, body))),
+        },
+        Look::Failing { .. } if call.keeps_diagnosis(&head.extensions) => plain(head, body),
+        Look::Failing { reads } if !reads || body.is_end_stream() => {
             call.fail(&mut head, &Prefix::EMPTY);
             failing(call, head, ResponseBody::plain(body), refuse)
         }
         Look::Failing { .. } | Look::IntoBody => {
-            let (head, body) = response.into_parts();
             let is_failing = look != Look::IntoBody;
             let (mut body, mut reader) = (Box::pin(Peeked::new(body)), Reader::default());
             let limits = call.config.limits();
@@ -136,7 +137,7 @@ pub(super) fn answered<B: Body, X>(
                     reader,
                     is_failing,
                 });
-                *reading = Some(Reading { body, paused });
+                keep(Reading { body, paused });
                 return Poll::Pending;
             }
             told(call, head, body, &reader, is_failing, refuse)
@@ -213,10 +214,20 @@ fn failing<B: Body, X>(
     body: ResponseBody<B>,
     refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
 ) -> Looked<B, X> {
-    Poll::Ready(match call.config.error_for_status {
-        true => refuse(Response::from_parts(head, body)),
-        false => Ok(Response::from_parts(head, body)),
-    })
+    if call.config.error_for_status {
+        return refused(head, body, refuse);
+    }
+    Poll::Ready(Ok(Response::from_parts(head, body)))
+}
+
+/// By itself, so that a response is put together where it is wanted.
+#[inline(never)]
+fn refused<B: Body, X>(
+    head: Parts,
+    body: ResponseBody<B>,
+    refuse: impl FnOnce(Response<ResponseBody<B>>) -> Result<Response<ResponseBody<B>>, X>,
+) -> Looked<B, X> {
+    Poll::Ready(refuse(Response::from_parts(head, body)))
 }
 
 /// Hands on a response whose trailers may tell of a failure, to whoever would hear of it.
