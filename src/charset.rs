@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::eight;
-
 /// What Windows-1252 has where Latin-1 has controls, from 0x80 on.
 const WINDOWS: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
@@ -16,17 +14,7 @@ const WINDOWS: [char; 32] = [
 /// UTF-16 is known without a mark too. What is not UTF-8 is read as Windows-1252, unless it is
 /// labelled or looks like UTF-8 with faults in it. A character that is cut at the end is dropped.
 /// Text with a NUL, or with more than a tenth that cannot be printed, is none.
-#[inline]
 pub(crate) fn decode<'a>(bytes: &'a [u8], charset: Option<&str>) -> Option<Cow<'a, str>> {
-    // Most errors are ASCII on one line, in whatever charset but UTF-16.
-    if charset.is_none() && eight::is_printable(bytes) {
-        return std::str::from_utf8(bytes).ok().map(Cow::Borrowed);
-    }
-    decoded(bytes, charset)
-}
-
-#[inline(never)]
-fn decoded<'a>(bytes: &'a [u8], charset: Option<&str>) -> Option<Cow<'a, str>> {
     let text = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => utf8(rest, charset),
         [0xff, 0xfe, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)),

@@ -20,7 +20,9 @@ pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
 
 /// Returns whether all bytes are ASCII, and none begins an escape: `\`, `%` or ESC.
 pub(crate) fn is_unescaped(bytes: &[u8]) -> bool {
-    !any(bytes, |byte| !byte.is_ascii() | (byte == b'\\') | (byte == b'%') | (byte == 0x1b))
+    !any(bytes, |byte| {
+        !byte.is_ascii() | (byte == b'\\') | (byte == b'%') | (byte == 0x1b)
+    })
 }
 
 /// Returns where the first of two bytes is.

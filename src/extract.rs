@@ -6,16 +6,18 @@
 use http::{HeaderValue, StatusCode};
 
 use crate::{
-    charset, eight, form, headers::Labels, html, json, json_made::Made, json_phrase, sse, xml,
+    charset, eight, form,
+    headers::Labels,
+    html,
+    json::{self, Answer},
+    json_made::Made,
+    json_phrase, sse, xml,
 };
 
 /// What a response says of its failure. Raw: neither scrubbed nor on one line.
 #[derive(Default)]
 pub(crate) struct Extracted<'a> {
-    /// The server's own words, trimmed, at most 4 KiB; never blank, never the reason phrase.
-    pub(crate) message: Option<&'a str>,
-    /// The server's own error code, which may be all that it says.
-    pub(crate) code: Option<&'a str>,
+    pub(crate) answer: Answer<'a>,
     pub(crate) kind: Kind,
     /// The body itself, decoded, if it is of a kind that may be shown; else empty.
     pub(crate) text: &'a str,
@@ -57,49 +59,58 @@ enum Label {
 
 const JSON: &str = "application/json";
 
-/// Returns what a response says. `prefix` is the beginning of its body, or all of it if `complete`. What has
-/// to be made for it is kept in `made`, which was empty before.
-pub(crate) fn extract<'a>(
-    status: StatusCode,
-    labels: Labels<'a>,
-    prefix: &'a [u8],
-    complete: bool,
-    rules: &Rules,
-    made: &'a Made,
-) -> Extracted<'a> {
-    let (label, charset) = match labels.content_type {
-        // Most errors, told without a look at each letter.
-        Some(value) if value == JSON => (Label::Json, None),
-        value => {
-            let content_type = text_of(value);
-            (label(content_type), parameter(content_type, "charset"))
-        }
-    };
-    let mut extracted = if prefix.is_empty() {
-        Extracted::default()
-    } else {
-        let encoding = text_of(labels.content_encoding);
-        let is_encoded = is_encoded(encoding, prefix, complete);
-        body(status, label, charset, is_encoded, prefix, rules, made)
-    };
-    let aws_type = labels.error_type.map(|value| text_of(Some(value)));
-    if let Some(name) = aws_type.and_then(json_phrase::aws_name) {
-        extracted.prefix(name, made);
-    } else if label == Label::AwsJson {
-        // Some services have the type in a member `code` instead.
-        if let Some(code) = extracted.code.take() {
-            extracted.prefix(code, made);
-        }
-    }
-    // The texts are clean, and one that stands in the body is nothing else; what they are about, by the names
-    // of members, may not be.
-    if !made.is_empty() {
-        extracted.clean_message(made);
-    }
-    extracted
-}
-
 impl<'a> Extracted<'a> {
+    /// Fills in what a response says, where nothing is said yet: texts that are moved just after they were
+    /// written keep the processor waiting. `prefix` is the beginning of its body, or all of it if `complete`.
+    /// What has to be made for it is kept in `made`, which was empty before.
+    pub(crate) fn read(
+        &mut self,
+        status: StatusCode,
+        labels: Labels<'a>,
+        prefix: &'a [u8],
+        complete: bool,
+        rules: &Rules,
+        made: &'a Made,
+    ) {
+        let (label, charset) = match labels.content_type {
+            // Most errors, told without a look at each letter.
+            Some(value) if value == JSON => (Label::Json, None),
+            value => {
+                let content_type = text_of(value);
+                (label(content_type), parameter(content_type, "charset"))
+            }
+        };
+        let encoding = text_of(labels.content_encoding);
+        if is_page(prefix) {
+            // Most pages are told by their first bytes, before anything of them is decoded.
+            self.kind = Kind::Omitted("html");
+        } else if is_encoded(encoding, prefix, complete) {
+            self.kind = Kind::Omitted("encoded");
+        } else if !prefix.is_empty() {
+            match decoded(prefix, charset, made) {
+                None => self.kind = Kind::Omitted("binary"),
+                Some(text) if text.starts_with('{') && label == Label::Json => {
+                    self.read_json(status, label, text, made);
+                }
+                Some(text) => *self = document(status, label, text, rules, made),
+            }
+        }
+        let aws_name = |value| json_phrase::aws_name(text_of(Some(value)));
+        if let Some(name) = labels.error_type.and_then(aws_name) {
+            self.prefix(name, made);
+        } else if label == Label::AwsJson {
+            // Some services have the type in a member `code` instead.
+            if let Some(code) = self.answer.code.take() {
+                self.prefix(code, made);
+            }
+        }
+        // The texts are clean, and one that stands in the body is nothing else; what they are about, by the
+        // names of members, may not be.
+        if !made.is_empty() {
+            self.clean_message(made);
+        }
+    }
+
     fn omitted(kind: &'static str) -> Self {
         Self {
             kind: Kind::Omitted(kind),
@@ -109,14 +120,14 @@ impl<'a> Extracted<'a> {
 
     /// Returns whether the message may have lost its end to the limit.
     pub(crate) fn is_shortened(&self) -> bool {
+        let message = self.answer.message;
         // The limit falls between characters.
-        let limit = json_phrase::LONGEST - 3;
-        self.message.is_some_and(|text| text.len() >= limit)
+        message.is_some_and(|text| text.len() >= json_phrase::LONGEST - 3)
     }
 
     #[inline(never)]
     fn clean_message(&mut self, made: &'a Made) {
-        self.message = self.message.and_then(|message| {
+        self.answer.message = self.answer.message.and_then(|message| {
             let stripped = html::strip(message).map(|text| made.keep(text));
             let message = json_phrase::shortened(stripped.unwrap_or(message));
             (!message.trim_ascii().is_empty() && !message.trim().is_empty()).then_some(message)
@@ -125,39 +136,43 @@ impl<'a> Extracted<'a> {
 
     /// Puts the type of an error before its message.
     fn prefix(&mut self, name: &'a str, made: &'a Made) {
-        self.message = Some(match self.message {
+        self.answer.message = Some(match self.answer.message {
             Some(message) if json_phrase::begins_with(message, name) => message,
             Some(message) => made.keep(format!("{name}: {message}")),
             None => name,
         });
-        self.code = Some(name);
+        self.answer.code = Some(name);
+    }
+
+    /// Fills in what a JSON document says.
+    #[inline(always)]
+    fn read_json(&mut self, status: StatusCode, label: Label, text: &'a str, made: &'a Made) {
+        json::read_into(
+            &mut self.answer,
+            text,
+            label == Label::Problem,
+            status,
+            made,
+        );
+        self.kind = Kind::Json;
+        self.text = text;
+        if let Some(name) = self.answer.aws_type {
+            self.prefix(name, made);
+        }
     }
 }
 
-fn body<'a>(
-    status: StatusCode,
-    label: Label,
-    charset: Option<&str>,
-    is_encoded: bool,
-    prefix: &'a [u8],
-    rules: &Rules,
-    made: &'a Made,
-) -> Extracted<'a> {
-    // Most pages are told by their first bytes, before anything of them is decoded.
-    if is_page(prefix) {
-        return Extracted::omitted("html");
+/// Returns the text of a body, if it is one.
+#[inline]
+fn decoded<'a>(prefix: &'a [u8], charset: Option<&str>, made: &'a Made) -> Option<&'a str> {
+    // Most errors are ASCII on one line, in whatever charset but UTF-16.
+    if charset.is_none() && eight::is_printable(prefix) {
+        return std::str::from_utf8(prefix).ok();
     }
-    if is_encoded {
-        return Extracted::omitted("encoded");
-    }
-    let Some(decoded) = charset::decode(prefix, charset) else {
-        return Extracted::omitted("binary");
-    };
-    document(status, label, made.text(decoded), rules, made)
+    charset::decode(prefix, charset).map(|text| made.text(text))
 }
 
 /// Reads a decoded body.
-#[inline]
 fn document<'a>(
     status: StatusCode,
     label: Label,
@@ -165,9 +180,6 @@ fn document<'a>(
     rules: &Rules,
     made: &'a Made,
 ) -> Extracted<'a> {
-    if text.starts_with('{') && label == Label::Json {
-        return from_json(status, label, text, made);
-    }
     let text = behind_guard(text);
     let mut extracted = trimmed(status, label, text, rules, made);
     if matches!(extracted.kind, Kind::Json | Kind::Plain) {
@@ -203,8 +215,7 @@ fn trimmed<'a>(
             }
             let answer = xml::read(text, status);
             Extracted {
-                message: answer.message.map(|text| made.keep(text)),
-                code: answer.code.map(|text| made.keep(text)),
+                answer: kept(answer.message, answer.code, made),
                 ..Extracted::omitted("xml")
             }
         }
@@ -215,8 +226,7 @@ fn trimmed<'a>(
         _ if label == Label::Form || label != Label::Html && form::is_form(text) => {
             let (message, code) = form::read(text, status);
             Extracted {
-                message: message.map(|text| made.keep(text)),
-                code: code.map(|text| made.keep(text)),
+                answer: kept(message, code, made),
                 ..Extracted::default()
             }
         }
@@ -226,36 +236,35 @@ fn trimmed<'a>(
     }
 }
 
-#[inline]
 fn from_json<'a>(status: StatusCode, label: Label, text: &'a str, made: &'a Made) -> Extracted<'a> {
-    let answer = json::read(text, label == Label::Problem, status, made);
-    let mut extracted = Extracted {
-        message: answer.message,
-        code: answer.code,
-        kind: Kind::Json,
-        text,
-    };
-    if let Some(name) = answer.aws_type {
-        extracted.prefix(name, made);
-    }
+    let mut extracted = Extracted::default();
+    extracted.read_json(status, label, text, made);
     extracted
+}
+
+/// An answer of texts that were made.
+fn kept(message: Option<String>, code: Option<String>, made: &Made) -> Answer<'_> {
+    Answer {
+        code: code.map(|text| made.keep(text)),
+        ..Answer::of(message.map(|text| made.keep(text)))
+    }
 }
 
 fn from_events<'a>(status: StatusCode, text: &'a str, made: &'a Made) -> Extracted<'a> {
     for data in sse::events(text) {
         let data = made.text(data).trim_start();
-        let said = match data.as_bytes().first() {
+        let found = match data.as_bytes().first() {
             Some(b'{' | b'[' | b'"') => from_json(status, Label::Json, data, made),
             _ => Extracted {
-                message: cleaned(status, data, made),
+                answer: Answer::of(cleaned(status, data, made)),
                 ..Extracted::default()
             },
         };
-        if said.message.is_some() {
+        if found.answer.message.is_some() {
             return Extracted {
                 kind: Kind::None,
                 text: "",
-                ..said
+                ..found
             };
         }
     }
@@ -275,7 +284,7 @@ fn plain<'a>(status: StatusCode, text: &'a str, rules: &Rules, made: &'a Made) -
     }
     let message = rules.plain_text.then(|| cleaned(status, text, made));
     Extracted {
-        message: message.flatten(),
+        answer: Answer::of(message.flatten()),
         kind: Kind::Plain,
         ..Extracted::default()
     }
@@ -292,13 +301,8 @@ fn is_page(prefix: &[u8]) -> bool {
         return true;
     }
     let start = start.get(..start.len().min(512)).unwrap_or_default();
-    let text = match std::str::from_utf8(start) {
-        Ok(text) => text,
-        Err(error) => {
-            let valid = start.get(..error.valid_up_to()).unwrap_or_default();
-            std::str::from_utf8(valid).unwrap_or_default()
-        }
-    };
+    let valid = start.utf8_chunks().next();
+    let text = valid.map_or("", |chunk| chunk.valid());
     html::is_html(text)
 }
 

@@ -21,10 +21,21 @@ const NESTING_LIMIT: u8 = 2;
 /// What a document says.
 #[derive(Default)]
 pub(crate) struct Answer<'a> {
+    /// The server's own words, trimmed, at most 4 KiB; never blank, never the reason phrase.
     pub(crate) message: Option<&'a str>,
+    /// The server's own error code, which may be all that it says.
     pub(crate) code: Option<&'a str>,
     /// The type of an error of AWS, shortened to its name.
     pub(crate) aws_type: Option<&'a str>,
+}
+
+impl<'a> Answer<'a> {
+    pub(crate) fn of(message: Option<&'a str>) -> Self {
+        Self {
+            message,
+            ..Self::default()
+        }
+    }
 }
 
 /// Reads the first value of `text`. `problem`: it is labelled as a problem document (RFC 9457). What has to
@@ -35,6 +46,20 @@ pub(crate) fn read<'a>(
     status: StatusCode,
     made: &'a Made,
 ) -> Answer<'a> {
+    let mut answer = Answer::default();
+    read_into(&mut answer, text, problem, status, made);
+    answer
+}
+
+/// As [`read`], to where the answer is wanted: a text that is moved just after it was written keeps the
+/// processor waiting.
+pub(crate) fn read_into<'a>(
+    answer: &mut Answer<'a>,
+    text: &'a str,
+    problem: bool,
+    status: StatusCode,
+    made: &'a Made,
+) {
     Reader {
         lexer: Lexer::new(text, made),
         made,
@@ -42,7 +67,7 @@ pub(crate) fn read<'a>(
         nesting: 0,
         graphql: false,
     }
-    .answer(problem)
+    .answer_into(answer, problem);
 }
 
 /// As [`read`], of an answer of GraphQL with a good status.
@@ -89,19 +114,23 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn answer(mut self, problem: bool) -> Answer<'a> {
+    fn answer(self, problem: bool) -> Answer<'a> {
+        let mut answer = Answer::default();
+        self.answer_into(&mut answer, problem);
+        answer
+    }
+
+    /// Fills an answer in which nothing is said yet.
+    fn answer_into(mut self, answer: &mut Answer<'a>, problem: bool) {
         match self.lexer.peek() {
             Some(b'{') => {
                 let mut words = Words::default();
                 self.members(&mut words, Role::Top, "", 0);
-                conclude(&mut words, problem, self.made)
+                conclude(&mut words, answer, problem, self.made);
             }
-            Some(b'"') => Answer {
-                message: self.string(),
-                ..Answer::default()
-            },
-            Some(b'[') => self.array(),
-            _ => Answer::default(),
+            Some(b'"') => answer.message = self.string(),
+            Some(b'[') => *answer = self.array(),
+            _ => {}
         }
     }
 
@@ -195,26 +224,23 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns what the document says as a whole.
+/// Puts down what the document says as a whole.
 #[inline(always)]
-fn conclude<'a>(words: &mut Words<'a>, problem: bool, made: &'a Made) -> Answer<'a> {
+fn conclude<'a>(words: &mut Words<'a>, answer: &mut Answer<'a>, problem: bool, made: &'a Made) {
     let [weak, detail_code] = words.take_codes_of_details();
     let mut message = words.text(problem, made);
     let lists_only = !words.mixed && words.named;
     if message.is_none() && lists_only {
         message = words.take_fields().join(made);
     }
-    let aws_type = words.take_aws_type();
+    answer.aws_type = words.take_aws_type();
     let mut code = None;
-    if message.is_none() && aws_type.is_none() {
+    if message.is_none() && answer.aws_type.is_none() {
         message = words.spoken_code(Rank::Code).or(weak);
         code = message;
     }
-    Answer {
-        message,
-        code: words.take_code().or(detail_code).or(code),
-        aws_type,
-    }
+    answer.message = message;
+    answer.code = words.take_code().or(detail_code).or(code);
 }
 
 #[cfg(test)]

@@ -85,15 +85,15 @@ impl Call<'_> {
             line::open(&mut block, name.method(), name.path(), outcome.status());
         }
         let opening_end = block.len();
-        if let Some(message) = extracted.message {
+        if let Some(message) = extracted.answer.message {
             push_tidy(&mut block, &scrubber, message, usize::MAX);
         }
         let message_end = block.len();
-        if extracted.message.is_none() {
+        if extracted.answer.message.is_none() {
             block.extend_from_slice(line::stand_in(outcome.status()).as_bytes());
         }
         let line_end = block.len();
-        if let Some(code) = extracted.code {
+        if let Some(code) = extracted.answer.code {
             push_tidy(&mut block, &scrubber, code, CODE_CAP);
         }
         let code_end = block.len();
@@ -129,7 +129,13 @@ impl Call<'_> {
                 Kind::Omitted(what) => Some(what),
                 Kind::None | Kind::Json | Kind::Plain => None,
             },
-            hint: hint(outcome, indeterminate, retry_after, None, extracted.code),
+            hint: hint(
+                outcome,
+                indeterminate,
+                retry_after,
+                None,
+                extracted.answer.code,
+            ),
             cause: None,
             not_sent: false,
             delivery,

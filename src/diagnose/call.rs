@@ -13,10 +13,11 @@ use crate::{
     call::CallRecorder,
     diagnosis::Diagnosis,
     endpoint::Endpoint,
-    extract::{Extracted, Rules, extract},
+    extract::{Extracted, Rules},
     grpc,
     headers::Head,
     hint::hint,
+    json::Answer,
     json_made::Made,
     outcome::{Delivery, Facts, Idempotency},
     protocol::{Protocol, inspect, is_labelled},
@@ -187,7 +188,8 @@ impl Call<'_> {
         let room = room_beside(bytes.len());
         let head = Head::read(&parts.headers, &self.config.redacted, room);
         let made = Made::default();
-        let extracted = extract(parts.status, head.labels, bytes, is_complete, &rules, &made);
+        let mut extracted = Extracted::default();
+        extracted.read(parts.status, head.labels, bytes, is_complete, &rules, &made);
         let facts = self.facts_of(parts.status);
         // Straight into its place: it is too large to be moved for nothing.
         let diagnosis = self.answered(parts, head, facts, &extracted, prefix);
@@ -235,8 +237,10 @@ impl Call<'_> {
         let mut facts = self.facts_of(parts.status);
         found.note(&mut facts);
         let extracted = Extracted {
-            message: found.message.as_deref(),
-            code: found.code.as_deref(),
+            answer: Answer {
+                code: found.code.as_deref(),
+                ..Answer::of(found.message.as_deref())
+            },
             ..Extracted::default()
         };
         let head = Head::read(&parts.headers, &self.config.redacted, room_beside(0));

@@ -79,22 +79,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn plain_ascii_is_decoded_as_any_other_text() {
-    for text in [
-        "",
-        "{}",
-        "a b ~",
-        "a\nb",
-        "a\0b",
-        "\u{7f}",
-        "\u{1}\u{2}\u{3}\u{4}",
-    ] {
-        assert_eq!(
-            decode(text.as_bytes(), None),
-            decoded(text.as_bytes(), None),
-            "{text:?}"
-        );
-    }
-}

@@ -29,10 +29,11 @@ pub(super) fn said(
     rules: &Rules,
 ) -> Said {
     let made = Made::default();
-    let extracted = extract(status, labels, body, complete, rules, &made);
+    let mut extracted = Extracted::default();
+    extracted.read(status, labels, body, complete, rules, &made);
     Said {
-        message: extracted.message.map(str::to_owned),
-        code: extracted.code.map(str::to_owned),
+        message: extracted.answer.message.map(str::to_owned),
+        code: extracted.answer.code.map(str::to_owned),
         kind: extracted.kind,
         text: extracted.text.to_owned(),
     }
@@ -347,5 +348,23 @@ fn a_message_is_bounded() {
             "{}",
             message.len()
         );
+    }
+}
+
+#[test]
+fn plain_ascii_is_decoded_as_any_other_text() {
+    for text in [
+        "",
+        "{}",
+        "a b ~",
+        "a\nb",
+        "a\0b",
+        "\u{7f}",
+        "\u{1}\u{2}\u{3}\u{4}",
+    ] {
+        let made = Made::default();
+        let expected = charset::decode(text.as_bytes(), None);
+        let found = decoded(text.as_bytes(), None, &made);
+        assert_eq!(found, expected.as_deref(), "{text:?}");
     }
 }
