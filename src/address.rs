@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use http::{Method, Uri};
 
 use crate::{
-    eight,
     endpoint::Endpoint,
     path::{is_plain, redact_path},
+    scan,
 };
 
 /// The parts of a URI as they were sent, each empty where there is none. Never printed.
@@ -42,7 +42,7 @@ impl<'a> Address<'a> {
     pub(crate) fn endpoint(&self, method: &Method) -> Endpoint {
         // Neither the userinfo nor, for `CONNECT`, a path that is none.
         let authority = self.authority;
-        let host = match eight::has(authority.as_bytes(), b'@') {
+        let host = match scan::has(authority.as_bytes(), b'@') {
             true => authority
                 .rsplit_once('@')
                 .map_or(authority, |(_, host)| host),

@@ -9,9 +9,9 @@ use http::{
 use crate::{
     address::Address,
     common::{CommonScheme, Standard},
-    eight,
     endpoint::Endpoint,
     path::is_plain,
+    scan,
     text::copy_short,
 };
 
@@ -163,7 +163,7 @@ impl Copied {
             && has_scheme != authority.is_empty()
             && !matches!(self.method, Standard::Connect)
             && is_plain(path)
-            && !eight::has(authority, b'@')
+            && !scan::has(authority, b'@')
     }
 
     pub(crate) fn address(&self) -> Address<'_> {
@@ -173,7 +173,7 @@ impl Copied {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         // The authority has no question mark in it.
         let path = match self.is_whole {
-            true => eight::find(bytes, b'?', b'?').unwrap_or(end),
+            true => scan::find(bytes, b'?', b'?').unwrap_or(end),
             false => end,
         };
         let sent_path = match text {

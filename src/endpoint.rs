@@ -6,7 +6,7 @@ use http::{Method, Request};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    eight,
+    scan,
     text::{one_line, write_cut},
 };
 
@@ -109,7 +109,7 @@ impl fmt::Display for Endpoint {
         f.write_str(" ")?;
         let path = self.path();
         // A path of printable ASCII needs no copy; what else there is goes through the sanitizer.
-        if eight::is_graphic(path.as_bytes()) {
+        if scan::is_graphic(path.as_bytes()) {
             write_cut(f, path, PATH_CAP)
         } else {
             write_cut(f, &one_line(path), PATH_CAP)

@@ -6,12 +6,12 @@
 use http::{HeaderValue, StatusCode};
 
 use crate::{
-    charset, eight, form,
+    charset, form,
     headers::Labels,
     html,
     json::{self, Answer},
     json_made::Made,
-    json_phrase, sse, xml,
+    json_phrase, scan, sse, xml,
 };
 
 /// What a response says of its failure. Raw: neither scrubbed nor on one line.
@@ -166,7 +166,7 @@ impl<'a> Extracted<'a> {
 #[inline]
 fn decoded<'a>(prefix: &'a [u8], charset: Option<&str>, made: &'a Made) -> Option<&'a str> {
     // Most errors are ASCII on one line, in whatever charset but UTF-16.
-    if charset.is_none() && eight::is_printable(prefix) {
+    if charset.is_none() && scan::is_printable(prefix) {
         return std::str::from_utf8(prefix).ok();
     }
     charset::decode(prefix, charset).map(|text| made.text(text))
@@ -368,7 +368,7 @@ fn label(content_type: &str) -> Label {
 
 /// Returns the value of a parameter of a content type, without quotes.
 fn parameter<'a>(content_type: &'a str, name: &str) -> Option<&'a str> {
-    if !eight::has(content_type.as_bytes(), b';') {
+    if !scan::has(content_type.as_bytes(), b';') {
         return None;
     }
     content_type.split(';').skip(1).find_map(|parameter| {

@@ -6,9 +6,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    eight,
     path::REDACTED,
     redact::scrub,
+    scan,
     secrets::Secrets,
     text::{cut, one_line, write_cut},
 };
@@ -226,7 +226,7 @@ pub(crate) fn readable(rows: &[u8]) -> String {
 
 /// Returns what is before and behind the first `byte`, which is of ASCII.
 fn around(text: &str, byte: u8) -> Option<(&str, &str)> {
-    let place = eight::find(text.as_bytes(), byte, byte)?;
+    let place = scan::find(text.as_bytes(), byte, byte)?;
     Some((text.get(..place)?, text.get(place + 1..)?))
 }
 

@@ -1,6 +1,6 @@
 //! What is HTML, so that none of it is shown.
 
-use crate::eight;
+use crate::scan;
 
 /// Elements that a page or a piece of one begins with.
 const ELEMENTS: &[&str] = &[
@@ -66,7 +66,7 @@ pub(crate) fn is_html(text: &str) -> bool {
 ///
 /// Nothing else in angle brackets is touched: `limit must be <= 100`, `Vec<String>`.
 pub(crate) fn strip(text: &str) -> Option<String> {
-    if !eight::has(text.as_bytes(), b'<') {
+    if !scan::has(text.as_bytes(), b'<') {
         return None;
     }
     let mut stripped = strip_once(text);

@@ -4,7 +4,7 @@
 //! unknown literals are passed over, because a server that fails may fail at writing JSON too. What
 //! cannot be read ends the text, as a cut would; what was read before stays read. No recursion here.
 
-use crate::{eight, json_made::Made};
+use crate::{json_made::Made, scan};
 
 /// As much of one string as is kept; the rest is passed over.
 const KEPT: usize = 4 * 1024;
@@ -291,7 +291,7 @@ impl<'a> Lexer<'a> {
 ///
 /// Most of an answer is text, and this is where the time goes.
 fn stop(bytes: &[u8]) -> Option<usize> {
-    eight::find(bytes, b'"', b'\\')
+    scan::find(bytes, b'"', b'\\')
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::{eight, html, text::one_line};
+use crate::{html, scan, text::one_line};
 
 /// How long a message may become, in bytes; what reads it cuts it further.
 pub(crate) const LONGEST: usize = 4 * 1024;
@@ -52,7 +52,7 @@ pub(crate) fn says_more(text: &str, status: StatusCode) -> bool {
         && last.is_ascii_graphic()
         && !is_around(*last)
         && bytes.len() <= LONGEST
-        && !eight::has(bytes, b'<')
+        && !scan::has(bytes, b'<')
         && (bytes.len() > LONGEST_NOTHING || !(is_reason(text, status) || is_placeholder(text)))
 }
 

@@ -9,9 +9,9 @@ use http::{Method, StatusCode};
 
 use crate::{
     diagnosis::{Diagnosis, LINE_CAP},
-    eight,
     endpoint::Endpoint,
     path::REDACTED,
+    scan,
     text::{copy_short, one_line, width, write_cut},
 };
 
@@ -62,7 +62,7 @@ pub(crate) fn open(line: &mut Vec<u8>, method: &Method, path: &[u8], status: Opt
 /// Returns whether the method and the path of an endpoint stand in the line as they are.
 pub(crate) fn fits(endpoint: &Endpoint) -> bool {
     let (method, path) = (endpoint.method().as_str(), endpoint.path_bytes());
-    method.len() <= METHOD_CAP && path.len() <= PATH_CAP && eight::is_graphic(path)
+    method.len() <= METHOD_CAP && path.len() <= PATH_CAP && scan::is_graphic(path)
 }
 
 /// Writes the line from its pieces, each cut to the room that there is for it.
@@ -118,7 +118,7 @@ pub(crate) fn write_path(
     cap: usize,
 ) -> fmt::Result {
     let path = endpoint.path();
-    if eight::is_graphic(path.as_bytes()) {
+    if scan::is_graphic(path.as_bytes()) {
         write_cut(out, path, cap)
     } else {
         write_cut(out, &one_line(path), cap)

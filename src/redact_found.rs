@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use crate::{
-    eight,
     path::{REDACTED, keeps},
     percent::{from_percent, is_unreserved, to_percent},
+    scan,
     secrets::{SHORTEST, Sent},
 };
 
@@ -58,7 +58,7 @@ impl<'a> Found<'a> {
             }
             return;
         }
-        if !eight::has(credentials.as_bytes(), b'=') {
+        if !scan::has(credentials.as_bytes(), b'=') {
             return;
         }
         for parameter in credentials.split([',', ' ', ';']) {

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use crate::{
     address::Address,
-    eight,
     harmless::{KINDS, Kind},
     redact_found::Found,
+    scan,
     secret_shape::is_boundary,
     secrets::{SHORTEST, Secrets},
 };
@@ -63,7 +63,7 @@ impl<'a> Needles<'a> {
         if !address.query.is_empty() {
             found.query(address.query);
         }
-        if eight::has(address.authority.as_bytes(), b'@') {
+        if scan::has(address.authority.as_bytes(), b'@') {
             found.userinfo(address.authority);
         }
         if address.is_odd {
@@ -118,7 +118,7 @@ impl<'a> Needles<'a> {
     /// putting others in their place: at the start of a word, or behind what may be an escape. Of most it is told
     /// without a look at each byte.
     pub(crate) fn may_stand_in(&self, bytes: &[u8]) -> bool {
-        if !eight::is_unescaped(bytes) {
+        if !scan::is_unescaped(bytes) {
             return true;
         }
         for (place, firsts) in (0_u8..).zip(self.firsts) {
@@ -126,7 +126,7 @@ impl<'a> Needles<'a> {
             while let Some(bit) = left.checked_ilog2() {
                 left ^= 1 << bit;
                 let first = place << 6 | bit as u8;
-                if eight::has(bytes, first) && begins_word(bytes, first) {
+                if scan::has(bytes, first) && begins_word(bytes, first) {
                     return true;
                 }
             }
@@ -174,7 +174,7 @@ fn begins_word(bytes: &[u8], first: u8) -> bool {
     let mut start = 0;
     while let Some(found) = bytes
         .get(start..)
-        .and_then(|rest| eight::find(rest, first, first))
+        .and_then(|rest| scan::find(rest, first, first))
     {
         let at = start + found;
         let before = at.checked_sub(1).and_then(|before| bytes.get(before));

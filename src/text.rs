@@ -5,7 +5,7 @@ use std::{
     fmt::{self, Write},
 };
 
-use crate::eight;
+use crate::scan;
 
 /// How many combining marks in a row are kept: more than any language stacks, too few to draw over the
 /// lines around.
@@ -89,7 +89,7 @@ fn is_plain_line(text: &str) -> bool {
     let [first, rest @ ..] = bytes else {
         return true;
     };
-    if eight::is_graphic(bytes) {
+    if scan::is_graphic(bytes) {
         return true;
     }
     // Without a branch in it this is done many bytes at a time.
@@ -98,7 +98,7 @@ fn is_plain_line(text: &str) -> bool {
             found | ((*one == b' ') & (*next == b' '))
         })
     };
-    *first != b' ' && bytes.last() != Some(&b' ') && eight::is_printable(bytes) && is_single()
+    *first != b' ' && bytes.last() != Some(&b' ') && scan::is_printable(bytes) && is_single()
 }
 
 /// Returns how much of `text` can stay as it is: all of it, or up to a character in front of what

@@ -10,7 +10,7 @@ use crate::source::{code_of, crate_paths, names_crate, rust_files};
 /// What may be imported by everybody: plain data.
 const VOCABULARY: &[&str] = &[
     "address",
-    "eight",
+    "scan",
     "harmless",
     "argument",
     "attempt",

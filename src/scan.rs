@@ -1,4 +1,4 @@
-//! Bytes looked at eight at a time: most of what a server says is text in which there is nothing to find.
+//! Bytes looked at many at a time: most of what a server says is text in which there is nothing to find.
 
 const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
