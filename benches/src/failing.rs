@@ -1,6 +1,7 @@
 //! What a failing answer costs: drained bare, told the naive way, and through the layer.
 
 use std::{
+    borrow::Cow,
     convert::Infallible,
     future::{Future, Ready, ready},
     hint::black_box,
@@ -35,9 +36,15 @@ pub const BODIES: [&str; 7] = [
     "json, authorized",
 ];
 
-/// How it is told. The first is the bare answer, read to its end; the layer's line is read where it stands, or
-/// copied.
-pub const WAYS: [&str; 4] = ["drained", "naive", "layer", "layer, line"];
+/// How it is told. The first is the bare answer, read to its end; the layer's line is read where it stands,
+/// copied, or formatted.
+pub const WAYS: [&str; 5] = [
+    "drained",
+    "naive",
+    "layer",
+    "layer, copied",
+    "layer, formatted",
+];
 
 const WARM_UP: u32 = 50;
 
@@ -266,10 +273,11 @@ impl Told {
                             return;
                         };
                         let diagnosis = response.diagnosis();
-                        if way == "layer, line" {
-                            black_box(diagnosis.map(ToString::to_string));
-                        } else {
-                            black_box(diagnosis.map(Diagnosis::line));
+                        let line = || diagnosis.map(Diagnosis::line);
+                        match way {
+                            "layer, formatted" => _ = black_box(diagnosis.map(ToString::to_string)),
+                            "layer, copied" => _ = black_box(line().map(Cow::into_owned)),
+                            _ => _ = black_box(line()),
                         }
                         drain(response.into_body(), place).await;
                     }
