@@ -45,7 +45,6 @@ pub(super) type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as B
 struct Seen<B: Body> {
     polled: Polled<B>,
     size_hint: SizeHint,
-    is_end_stream: bool,
 }
 
 impl<B: Body> Seen<B> {
@@ -129,9 +128,7 @@ impl<B: Body> Peeked<B> {
     ) -> Poll<()> {
         let mut this = self.project();
         while !reader.has_enough(limits.cap) {
-            let size_hint = this.body.size_hint();
-            let is_end_stream = this.body.is_end_stream();
-            if is_end_stream {
+            if this.body.is_end_stream() {
                 reader.is_complete = true;
                 break;
             }
@@ -141,6 +138,7 @@ impl<B: Body> Peeked<B> {
                     break;
                 }
             }
+            let size_hint = this.body.size_hint();
             let polled = this.body.as_mut().poll_frame(cx);
             if polled.is_pending() {
                 ready!(reader.poll_limit(cx, limits.time));
@@ -148,11 +146,7 @@ impl<B: Body> Peeked<B> {
             }
             let is_last = !matches!(polled, Poll::Ready(Some(Ok(_))));
             reader.note(&polled);
-            let seen = Seen {
-                polled,
-                size_hint,
-                is_end_stream,
-            };
+            let seen = Seen { polled, size_hint };
             if this.first.is_none() && this.more.is_empty() {
                 *this.first = Some(seen);
             } else {
@@ -261,10 +255,8 @@ impl<B: Body> Peeked<B> {
     }
 
     pub(super) fn is_end_stream(&self) -> bool {
-        match self.next() {
-            Some(seen) => seen.is_end_stream,
-            None => self.body.is_end_stream(),
-        }
+        // A body that says it is at its end is not polled.
+        self.next().is_none() && self.body.is_end_stream()
     }
 }
 
